@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * struct platform: all that firmware says about the machine, read once at boot by
+ * drivers/firmware/. Nothing later looks at firmware again.
+ */
+#ifndef CUPEL_PLATFORM_H
+#define CUPEL_PLATFORM_H
+
+#include <cupel/percpu.h>
+#include <cupel/types.h>
+
+#define PLATFORM_MAX_MEM     128
+#define PLATFORM_MAX_MODULES 8
+#define PLATFORM_MAX_REDISTS 16
+#define PLATFORM_MAX_IOAPICS 16
+#define CMDLINE_MAX	     2048
+
+struct mem_range {
+	paddr_t base;
+	u64 size;
+};
+
+struct module { /* an archive or other file the loader put in memory */
+	paddr_t base;
+	u64 size;
+};
+
+enum uart_kind { UART_NONE, UART_PL011, UART_16550, UART_16550_PIO };
+
+struct uart_info {
+	enum uart_kind kind;
+	paddr_t base; /* or I/O port for UART_16550_PIO */
+	u32 reg_shift;
+	u32 reg_width; /* bytes per access */
+	u32 clock_hz; /* 0 = leave the divisor alone */
+};
+
+enum gic_kind { GIC_NONE, GIC_V2, GIC_V3 };
+
+struct gic_info {
+	enum gic_kind kind;
+	struct mem_range dist;
+	struct mem_range redist[PLATFORM_MAX_REDISTS]; /* GICv3 */
+	u32 nr_redist;
+	u64 redist_stride; /* 0 = architectural */
+	struct mem_range cpu_if, hyp_if, vcpu_if; /* GICv2: GICC, GICH, GICV */
+	u32 maint_intid; /* 0 = none */
+};
+
+struct arm_timer_info { /* INTIDs (PPI number + 16), 0 = absent */
+	u32 phys_ns, virt, hyp_phys, hyp_virt;
+};
+
+enum psci_conduit { PSCI_NONE, PSCI_SMC, PSCI_HVC };
+
+struct ioapic_info {
+	paddr_t base;
+	u32 gsi_base;
+	u32 id;
+};
+
+struct x86_info {
+	paddr_t rsdp;
+	paddr_t lapic_base;
+	struct ioapic_info ioapic[PLATFORM_MAX_IOAPICS];
+	u32 nr_ioapics;
+	paddr_t hpet_base; /* 0 = none */
+	u32 pm_timer_port; /* 0 = none */
+	bool pm_timer_32bit;
+};
+
+struct cpu_info {
+	u64 hwid; /* MPIDR affinity, or APIC id */
+	bool enabled; /* firmware says it may be started */
+	bool online; /* it runs our code */
+	u32 acpi_uid;
+};
+
+struct platform {
+	const char *machine; /* model or OEM string, "" if unknown */
+	const char *firmware; /* "fdt", "acpi", "multiboot", "pvh" */
+	struct cpu_info cpus[NR_CPUS]; /* [0] is the boot CPU */
+	u32 nr_cpus; /* entries that firmware lists and that we have room for */
+	struct mem_range mem[PLATFORM_MAX_MEM]; /* RAM, sorted, page aligned, reserved ranges cut out */
+	u32 nr_mem;
+	struct module modules[PLATFORM_MAX_MODULES];
+	u32 nr_modules;
+	struct uart_info uart;
+	char cmdline[CMDLINE_MAX];
+	struct gic_info gic;
+	struct arm_timer_info timer;
+	enum psci_conduit psci;
+	struct x86_info x86;
+};
+
+extern struct platform platform;
+
+/* Add or carve RAM; keeps mem[] sorted, merged and page aligned. -ENOSPC when full, -EINVAL on wrap. */
+int platform_add_mem(struct platform *p, paddr_t base, u64 size);
+int platform_reserve_mem(struct platform *p, paddr_t base, u64 size);
+
+/* Parsers. Bad input: -errno, and *why says what is wrong in a few words. No console needed. */
+int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why);
+
+/*
+ * phys() returns a readable pointer to [pa, pa+len) or NULL when that range can't be a table; it is
+ * the only way the ACPI parser touches memory, so that a fuzzer can stand in for the machine.
+ */
+struct acpi_access {
+	const void *(*phys)(void *ctx, paddr_t pa, size_t len);
+	void *ctx;
+};
+int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platform *p,
+		       const char **why);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The console: formatted output, panic and assertions. printk() may be called from any context,
+ * including before memory management and from a panic. One line printed by one call is never torn by
+ * another CPU.
+ */
+#ifndef CUPEL_PRINTK_H
+#define CUPEL_PRINTK_H
+
+#include <cupel/types.h>
+#include <stdarg.h>
+
+struct console { /* a UART driver fills this in; putc may spin until the FIFO has room */
+	const char *name;
+	void (*putc)(struct console *c, char ch);
+	int (*getc)(struct console *c); /* -1 when nothing is waiting; may be NULL */
+	void *priv;
+	struct console *next;
+};
+
+void console_register(struct console *c);
+int console_getc(void);
+
+/* %c %s %d %i %u %x %p %% %l %ll %z %h, width, precision, '-', '0'. No floating point. */
+void printk(const char *fmt, ...) __printf(1, 2);
+void vprintk(const char *fmt, va_list ap);
+void console_write(const char *s, size_t len);
+int snprintf(char *buf, size_t size, const char *fmt, ...) __printf(3, 4);
+int vsnprintf(char *buf, size_t size, const char *fmt, va_list ap);
+
+/* Print cause, CPU and backtrace (and what the arch knows of registers), then end the machine. */
+__noreturn __cold void panic(const char *fmt, ...) __printf(1, 2);
+/* Give the console to a panicking CPU, whoever holds its lock. */
+void console_force_unlock(void);
+void print_backtrace(void);
+
+#ifdef CONFIG_DEBUG
+#define ASSERT(c)                                                                    \
+	do {                                                                         \
+		if (unlikely(!(c)))                                                  \
+			panic("assertion failed: %s at %s:%d", #c, __FILE__, __LINE__); \
+	} while (0)
+#else
+#define ASSERT(c) ((void)sizeof(c))
+#endif
+#define BUG_ON(c)                                                           \
+	do {                                                                \
+		if (unlikely(c))                                            \
+			panic("BUG: %s at %s:%d", #c, __FILE__, __LINE__);  \
+	} while (0)
+
+#endif
