@@ -26,6 +26,10 @@
 /* Frequency of arch_counter() in Hz, and the name of the source it was learned from. */
 u64 arch_counter_hz(void);
 const char *arch_counter_source(void);
+/* arch_counter() as read by the image's first instructions, before anything was set up. */
+u64 arch_boot_counter(void);
+/* What the boot CPU calls itself: brand string, or name and revision from its id register. */
+const char *arch_cpu_model(void);
 
 /*
  * Wait for an interrupt. Called with interrupts masked; a pending interrupt ends the wait even
