@@ -27,15 +27,21 @@
 #define HC_STAT_ACTIVE_WRITES 2
 #define HC_STAT_TICKS	      3
 #define HC_STAT_CPU	      4 /* logical number of the CPU it runs on */
+#define HC_STAT_VCPUS	      5 /* vCPUs of this VM; an x86 guest has no other table to learn it from */
 
 /* Guest-physical map, arm64. The same addresses are in the device tree the guest gets in x0. */
 #define GUEST_ARM64_GICD  0x08000000
 #define GUEST_ARM64_GICR  0x080a0000 /* 128 KiB a vCPU */
 #define GUEST_ARM64_UART  0x09000000 /* PL011 */
+#define GUEST_ARM64_ROM	  0x0a000000 /* one read-only page (SLOT_READONLY) that begins with GUEST_ROM_MAGIC */
 #define GUEST_ARM64_RAM	  0x40000000
 #define GUEST_ARM64_ENTRY 0x40080000 /* where a flat image is put */
 
 /* Guest-physical map, x86: RAM from 0; local APIC at the architectural place; UART at port 0x3f8. */
 #define GUEST_X86_ENTRY 0x00100000
+#define GUEST_X86_ROM	0xf0000000 /* as GUEST_ARM64_ROM */
+
+/* "CUPELROM", little endian. A guest may read the page; a write stops the VM with a report. */
+#define GUEST_ROM_MAGIC 0x4d4f524c45505543
 
 #endif
