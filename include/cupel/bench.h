@@ -27,7 +27,7 @@ u64 hist_edge(u32 i);
 /* Upper edge of the bucket that holds quantile num/den, clipped to [min, max]; 0 when empty. */
 u64 hist_quantile(const struct hist *h, u32 num, u32 den);
 u64 hist_mean(const struct hist *h); /* rounded to nearest */
-u64 hist_stddev(const struct hist *h); /* of the population, rounded down */
+u64 hist_stddev(const struct hist *h); /* of the population, rounded down; ~0 when too large */
 
 /* The figures of a row. */
 struct summary {

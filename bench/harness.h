@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the experiments share: reading their words, going through rounds, printing tables and
+ * records. Nothing here knows what an experiment measures.
+ */
+#ifndef BENCH_HARNESS_H
+#define BENCH_HARNESS_H
+
+#include <cupel/archive.h>
+#include <cupel/bench.h>
+#include <cupel/types.h>
+
+/* --- Words of the command line ---------------------------------------------------------------- */
+
+/* Every word of the line is either general or one of e->keys; else one line and -EINVAL. */
+int bench_check_words(const struct experiment *e);
+/* A number in [low, high]; `fallback` where the key is absent. */
+int bench_number(const char *key, u64 low, u64 high, u64 fallback, u64 *out);
+/* A list of numbers in [1, high], ascending order not required; *nr = 0 where the key is absent. */
+int bench_numbers(const char *key, u32 high, u32 *list, u32 room, u32 *nr);
+/* "a", "b,a": indices into names[] in the order given; all of fallback[] where the key is absent. */
+#define BENCH_MAX_CHOICES 4
+struct bench_choice {
+	u32 pick[BENCH_MAX_CHOICES];
+	u32 nr;
+};
+int bench_words(const char *key, const char *const *names, const char *fallback,
+		struct bench_choice *out);
+
+/* --- Sweeps and rounds ------------------------------------------------------------------------ */
+
+/* Fill with 1, 2, 4, … below `last`, and `last` itself; returns how many. */
+u32 bench_powers(u32 last, u32 *list, u32 room);
+
+/*
+ * Call fn for round 0..rounds-1 of each variant in turn: A B A B. Before them one warm-up turn with
+ * round = BENCH_WARMUP, whose results the caller throws away. Stops at the first failure.
+ */
+#define BENCH_WARMUP (~0U)
+int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round),
+		     void *ctx);
+
+/* "name: … row i/n (what)", so that a long run shows where it is. */
+void bench_progress(const char *bench, u32 i, u32 n, const char *what);
+
+/* The larger rate over the smaller, x 1000: the two halves of an A/A run. 0 if either is 0. */
+u64 bench_ratio_permille(u64 a, u64 b);
+/* value * mul / div without a wrap on the way; div = 0 gives 0. */
+u64 bench_scale(u64 value, u64 mul, u64 div);
+
+/* --- Running something on many CPUs at once ---------------------------------------------------- */
+
+struct bench_gang {
+	u32 cpus; /* the first so many online CPUs */
+	void (*fn)(u32 member, void *ctx); /* called on each, all starting together, interrupts on */
+	void *ctx;
+};
+/* Returns when every member is done. -errno when a CPU cannot be called. Boot CPU only. */
+int bench_gang_run(struct bench_gang *g);
+/* Logical CPU of member i. */
+u32 bench_gang_cpu(u32 member);
+
+/* --- Guests ------------------------------------------------------------------------------------ */
+
+/* File of the boot archive; one line and -ENOENT when it is not there. */
+int bench_guest(const char *name, struct archive_file *f);
+
+/* --- Tables for people -------------------------------------------------------------------------- */
+
+#define TABLE_COLUMNS 14
+#define TABLE_CELLS   1024
+#define TABLE_TEXT    16384
+struct table {
+	const char *title;
+	u32 columns, cells, used;
+	u16 at[TABLE_CELLS]; /* where in text[] a cell begins */
+	char text[TABLE_TEXT];
+};
+void table_begin(struct table *t, const char *title, const char *const *heads);
+/* Append a cell; a table that is full drops what comes after and says so when printed. */
+void table_cell(struct table *t, const char *fmt, ...) __printf(2, 3);
+void table_print(const struct table *t);
+
+/* --- Records ------------------------------------------------------------------------------------ */
+
+/* What describes every record of a run, and comes from the machine. */
+struct record_origin {
+	const char *arch, *machine, *cpu, *firmware;
+	u32 cpus;
+	const char *build, *compiler, *flags;
+	const char *clock, *clock_source;
+	u64 clock_hz;
+};
+/* As snprintf(): returns the length it has or would have. Only the JSON, no markers. */
+size_t record_format(const struct record *r, const struct record_origin *o, char *buf, size_t size);
+
+#endif
