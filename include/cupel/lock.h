@@ -33,15 +33,17 @@ typedef struct spinlock {
 } spinlock_t;
 
 typedef struct rwlock {
-	u32 state; /* layout private to core/lock.c */
-	u32 waiters;
+	u32 asked; /* layout private to core/lock.c */
+	u32 done;
 	const char *name;
 } rwlock_t;
 
 #define SPINLOCK_INIT(n) { .next = 0, .owner = 0, .name = (n) }
-#define RWLOCK_INIT(n)	 { .state = 0, .waiters = 0, .name = (n) }
+#define RWLOCK_INIT(n)	 { .asked = 0, .done = 0, .name = (n) }
 
 extern bool lock_stats_enabled;
+/* Give every CPU its counters: once, before lock_stats_enabled is first set. -ENOMEM. */
+int lock_stats_init(void);
 
 #define LOCK_SITE(l)                                                                        \
 	({                                                                                  \

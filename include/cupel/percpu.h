@@ -35,4 +35,11 @@ static inline u32 cpu_id(void)
 	return this_cpu(cpu_number);
 }
 
+/*
+ * Give each of `nr` CPUs its copy of the section, and fill percpu_offset[]. Boot CPU, after
+ * page_alloc_init() and holding no lock; each CPU then does set_this_cpu_offset(percpu_offset[cpu])
+ * itself. -ENOMEM, or -EINVAL when nr is 0 or beyond NR_CPUS.
+ */
+int percpu_init(u32 nr);
+
 #endif

@@ -16,6 +16,9 @@ void smp_start_all(void);
 /* A secondary CPU, on its own stack and per-CPU area, ends here: marks itself online, then idles. */
 __noreturn void cpu_main(u32 cpu);
 
+/* Where the arch's boot path ends on the boot CPU: memory, per-CPU areas and interrupts are up. */
+__noreturn void cupel_main(void);
+
 typedef void (*smp_fn_t)(void *arg);
 /*
  * Run fn(arg) on `cpu` from its idle/scheduler loop (not from interrupt context), interrupts on.

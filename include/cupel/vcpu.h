@@ -10,6 +10,7 @@
 
 #include <asm/vcpu.h>
 #include <cupel/atomic.h>
+#include <cupel/clock.h>
 #include <cupel/types.h>
 
 enum vcpu_exit {
@@ -46,6 +47,7 @@ struct vcpu {
 	u64 host_irqs; /* host interrupts that ended a stay in guest mode */
 	u64 active_writes; /* host active-state writes made for this vCPU */
 	u64 guest_ticks; /* timer interrupts handed to the guest */
+	const struct mmio_window *mmio_hit; /* the window of its last access, tried first */
 
 	/* Written by others too. */
 	u32 requests __cacheline_aligned;
@@ -54,7 +56,9 @@ struct vcpu {
 
 	/* Scheduler: guarded by the run queue's lock of `sched_cpu`. */
 	int sched_cpu __cacheline_aligned; /* run queue it belongs to; -1 = none */
+	int sched_next; /* queue it is to go to: differs from sched_cpu while a move is due */
 	struct vcpu *rq_next;
+	struct soft_timer wake_timer; /* armed on sched_cpu while blocked with a deadline */
 
 	struct arch_vcpu arch;
 };
@@ -80,6 +84,12 @@ static inline void vcpu_request_quiet(struct vcpu *v, u32 bits)
 void vcpu_wake(struct vcpu *v);
 /* Off -> runnable. -EBUSY when it was not off. */
 int vcpu_power_on(struct vcpu *v);
+
+/*
+ * Serve a hypercall of abi.h. The result goes to the guest; *exit is written only when the guest
+ * must not simply go on. Owner CPU.
+ */
+s64 hypercall(struct vcpu *v, u32 nr, u64 a, u64 b, u64 c, enum vcpu_exit *exit);
 
 /* Arch half; all with interrupts off unless said otherwise. */
 int arch_vcpu_init(struct vcpu *v); /* thread context; state after reset, not runnable */

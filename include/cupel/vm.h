@@ -121,7 +121,12 @@ bool vm_pio(struct vcpu *v, u16 port, u32 size, bool write, u64 *value);
 int guest_load_image(struct vm *vm, const void *image, u64 size, gpaddr_t flat_base,
 		     gpaddr_t *entry, gpaddr_t *end, const char **why);
 
-/* Arch half. arch_vm_init() adds RAM slots and devices, loads the image, resets vCPU 0. */
+/*
+ * Arch half. vm_create() calls arch_vcpu_init() for every vCPU first (v->vm, v->id and vm->vcpu[] are
+ * set, vm->arch is all zero), then arch_vm_init(), which adds RAM slots and devices, loads the image and
+ * resets vCPU 0. arch_vm_destroy() is also called after an arch_vm_init() that failed half way, before
+ * arch_vcpu_destroy() of each vCPU.
+ */
 int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why);
 void arch_vm_destroy(struct vm *vm);
 /* Second-stage mapping of a slot that was just published, or removal (with the TLB flush) of one. */
