@@ -10,17 +10,17 @@
 #define CUPEL_ABI_H
 
 /* Vendor-specific hypervisor service range, 64-bit fast calls. */
-#define HC_BASE	  0xc6000000
-#define HC_NULL	  (HC_BASE + 0x00) /* does nothing: 0 */
-#define HC_EXIT	  (HC_BASE + 0x01) /* (code): stop this VM; does not return */
-#define HC_REPORT (HC_BASE + 0x02) /* (ok, gpa of text, length <= 200): one test result */
-#define HC_SAMPLE (HC_BASE + 0x03) /* (series < 32, gpa of u64[], count <= 4096): measured values */
-#define HC_LEAVE  (HC_BASE + 0x04) /* leave all the way out of vcpu_run() and come back */
-#define HC_YIELD  (HC_BASE + 0x05)
+#define HC_BASE	   0xc6000000
+#define HC_NULL	   (HC_BASE + 0x00) /* does nothing: 0 */
+#define HC_EXIT	   (HC_BASE + 0x01) /* (code): stop this VM; does not return */
+#define HC_REPORT  (HC_BASE + 0x02) /* (ok, gpa of text, length <= 200): one test result */
+#define HC_SAMPLE  (HC_BASE + 0x03) /* (series < 32, gpa of u64[], count <= 4096): measured values */
+#define HC_LEAVE   (HC_BASE + 0x04) /* leave all the way out of vcpu_run() and come back */
+#define HC_YIELD   (HC_BASE + 0x05)
 #define HC_MIGRATE (HC_BASE + 0x06) /* (n): move this vCPU to the n-th next online CPU */
-#define HC_STAT	  (HC_BASE + 0x07) /* (which): a counter of this vCPU, HC_STAT_* */
-#define HC_SERIES (HC_BASE + 0x08) /* (index < 32, gpa of name, length <= 31): name a series of samples */
-#define HC_LIMIT  (HC_BASE + 0x09)
+#define HC_STAT	   (HC_BASE + 0x07) /* (which): a counter of this vCPU, HC_STAT_* */
+#define HC_SERIES  (HC_BASE + 0x08) /* (index < 32, gpa of name, length <= 31): name a series */
+#define HC_LIMIT   (HC_BASE + 0x09)
 
 #define HC_STAT_LOADS	      0
 #define HC_STAT_HOST_IRQS     1
@@ -30,10 +30,11 @@
 #define HC_STAT_VCPUS	      5 /* vCPUs of this VM; an x86 guest has no other table to learn it from */
 
 /* Guest-physical map, arm64. The same addresses are in the device tree the guest gets in x0. */
-#define GUEST_ARM64_GICD  0x08000000
-#define GUEST_ARM64_GICR  0x080a0000 /* 128 KiB a vCPU */
-#define GUEST_ARM64_UART  0x09000000 /* PL011 */
-#define GUEST_ARM64_ROM	  0x0a000000 /* one read-only page (SLOT_READONLY) that begins with GUEST_ROM_MAGIC */
+#define GUEST_ARM64_GICD 0x08000000
+#define GUEST_ARM64_GICR 0x080a0000 /* 128 KiB a vCPU */
+#define GUEST_ARM64_UART 0x09000000 /* PL011 */
+#define GUEST_ARM64_ROM \
+	0x0a000000 /* one read-only page (SLOT_READONLY) that begins with GUEST_ROM_MAGIC */
 #define GUEST_ARM64_RAM	  0x40000000
 #define GUEST_ARM64_ENTRY 0x40080000 /* where a flat image is put */
 

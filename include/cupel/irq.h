@@ -33,7 +33,7 @@ struct irq_chip {
 typedef void (*irq_handler_t)(struct irq_desc *d, void *arg);
 
 #define IRQ_PERCPU    BIT32(0) /* SGI/PPI/LVT: one instance per CPU */
-#define IRQ_FORWARDED BIT32(1) /* belongs to guests: drop priority only, never deactivate at the end */
+#define IRQ_FORWARDED BIT32(1) /* belongs to guests: drop priority only, never deactivate */
 #define IRQ_LEVEL     BIT32(2)
 
 struct irq_desc {

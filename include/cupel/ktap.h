@@ -18,18 +18,17 @@ struct selftest_ctx {
 };
 
 /* Section "selftests". A test file: SELFTEST(page_alloc_zeroes) { CHECK(t, …); } */
-#define SELFTEST(n)                                                                      \
-	static void selftest_##n(struct selftest_ctx *t);                                \
-	static const struct selftest selftest_entry_##n __used __section("selftests") = { \
-		#n, selftest_##n                                                         \
-	};                                                                               \
+#define SELFTEST(n)                                                       \
+	static void selftest_##n(struct selftest_ctx *t);                 \
+	static const struct selftest selftest_entry_##n __used __section( \
+		"selftests") = { #n, selftest_##n };                      \
 	static void selftest_##n(struct selftest_ctx *t)
 
 void selftest_fail(struct selftest_ctx *t, const char *file, u32 line, const char *what);
-#define CHECK(t, cond)                                                     \
-	do {                                                               \
-		if (!(cond))                                               \
-			selftest_fail((t), __FILE__, __LINE__, #cond);     \
+#define CHECK(t, cond)                                                 \
+	do {                                                           \
+		if (!(cond))                                           \
+			selftest_fail((t), __FILE__, __LINE__, #cond); \
 	} while (0)
 
 /* Run those whose name contains `match` (NULL or "" = all); returns how many failed. */

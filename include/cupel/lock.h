@@ -45,12 +45,11 @@ extern bool lock_stats_enabled;
 /* Give every CPU its counters: once, before lock_stats_enabled is first set. -ENOMEM. */
 int lock_stats_init(void);
 
-#define LOCK_SITE(l)                                                                        \
-	({                                                                                  \
-		static const struct lock_site __used __section("lock_sites") site_ = {      \
-			#l, __FILE__, __LINE__                                              \
-		};                                                                          \
-		&site_;                                                                     \
+#define LOCK_SITE(l)                                                         \
+	({                                                                   \
+		static const struct lock_site __used __section("lock_sites") \
+			site_ = { #l, __FILE__, __LINE__ };                  \
+		&site_;                                                      \
 	})
 
 void spin_lock_at(spinlock_t *l, const struct lock_site *site);
@@ -74,10 +73,10 @@ void write_unlock(rwlock_t *l);
 		(flags) = arch_irq_save(); \
 		spin_lock(l);              \
 	} while (0)
-#define spin_unlock_irqrestore(l, flags)   \
-	do {                               \
-		spin_unlock(l);            \
-		arch_irq_restore(flags);   \
+#define spin_unlock_irqrestore(l, flags) \
+	do {                             \
+		spin_unlock(l);          \
+		arch_irq_restore(flags); \
 	} while (0)
 
 /* Sum over CPUs of all sites whose lock expression contains `match` (NULL: all). */
@@ -85,6 +84,7 @@ struct lock_count lock_stats_sum(const char *match);
 /* Set every counter of every CPU to zero. Callers make sure nobody is taking locks they count. */
 void lock_stats_reset(void);
 /* Walk sites that were used; fn returns false to stop. */
-void lock_stats_walk(bool (*fn)(const struct lock_site *, const struct lock_count *, void *), void *arg);
+void lock_stats_walk(bool (*fn)(const struct lock_site *, const struct lock_count *, void *),
+		     void *arg);
 
 #endif

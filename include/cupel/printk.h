@@ -35,18 +35,18 @@ void console_force_unlock(void);
 void print_backtrace(void);
 
 #ifdef CONFIG_DEBUG
-#define ASSERT(c)                                                                    \
-	do {                                                                         \
-		if (unlikely(!(c)))                                                  \
+#define ASSERT(c)                                                                       \
+	do {                                                                            \
+		if (unlikely(!(c)))                                                     \
 			panic("assertion failed: %s at %s:%d", #c, __FILE__, __LINE__); \
 	} while (0)
 #else
 #define ASSERT(c) ((void)sizeof(c))
 #endif
-#define BUG_ON(c)                                                           \
-	do {                                                                \
-		if (unlikely(c))                                            \
-			panic("BUG: %s at %s:%d", #c, __FILE__, __LINE__);  \
+#define BUG_ON(c)                                                          \
+	do {                                                               \
+		if (unlikely(c))                                           \
+			panic("BUG: %s at %s:%d", #c, __FILE__, __LINE__); \
 	} while (0)
 
 #endif

@@ -27,8 +27,8 @@ typedef u64 gpaddr_t; /* guest-physical address (IPA on arm64) */
 #define MIB(n) ((u64)(n) << 20)
 #define GIB(n) ((u64)(n) << 30)
 
-#define BIT(n)	       (1UL << (n))
-#define BIT32(n)       (1U << (n))
+#define BIT(n)		(1UL << (n))
+#define BIT32(n)	(1U << (n))
 #define GENMASK(hi, lo) (((~0UL) << (lo)) & (~0UL >> (63 - (hi))))
 
 #define ARRAY_SIZE(a)	   (sizeof(a) / sizeof((a)[0]))
@@ -37,17 +37,17 @@ typedef u64 gpaddr_t; /* guest-physical address (IPA on arm64) */
 #define IS_ALIGNED(x, a)   (((x) & ((typeof(x))(a) - 1)) == 0)
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 
-#define min(a, b)                        \
-	({                               \
-		typeof(a) a_ = (a);      \
-		typeof(b) b_ = (b);      \
-		a_ < b_ ? a_ : b_;       \
+#define min(a, b)                   \
+	({                          \
+		typeof(a) a_ = (a); \
+		typeof(b) b_ = (b); \
+		a_ < b_ ? a_ : b_;  \
 	})
-#define max(a, b)                        \
-	({                               \
-		typeof(a) a_ = (a);      \
-		typeof(b) b_ = (b);      \
-		a_ > b_ ? a_ : b_;       \
+#define max(a, b)                   \
+	({                          \
+		typeof(a) a_ = (a); \
+		typeof(b) b_ = (b); \
+		a_ > b_ ? a_ : b_;  \
 	})
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))

@@ -12,7 +12,7 @@
 #include <cupel/types.h>
 #include <cupel/vcpu.h>
 
-#define VM_NAME_MAX 32
+#define VM_NAME_MAX    32
 #define VM_CMDLINE_MAX 256
 #define VM_PIN_MAX     64
 
@@ -86,7 +86,8 @@ struct vm {
 	irq_set_state_t set_active; /* irq_set_state or irq_set_percpu_state, by config.irqstate */
 	void (*on_series)(struct vm *vm, u32 series, const char *name); /* HC_SERIES, may be NULL */
 	void (*on_sample)(struct vm *vm, u32 vcpu, u32 series, u64 value); /* HC_SAMPLE, may be NULL */
-	void (*on_report)(struct vm *vm, u32 vcpu, bool ok, const char *text); /* HC_REPORT, may be NULL */
+	/* HC_REPORT, may be NULL */
+	void (*on_report)(struct vm *vm, u32 vcpu, bool ok, const char *text);
 	void (*on_stop)(struct vm *vm); /* may be NULL; called once, any CPU, no lock held */
 	u32 nr_vcpus;
 	struct vcpu **vcpu;
