@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a VM and a vCPU hold on arm64. Layout only: who may touch a field is said beside it, and what
+ * acts on it lives in arch/arm64/ (world switch, stage 2, traps), drivers/gic/vgic*.c and
+ * drivers/timer/arm_vtimer.c.
+ */
+#ifndef ASM_VCPU_H
+#define ASM_VCPU_H
+
+#include <asm/guest_regs.h>
+#include <cupel/clock.h>
+#include <cupel/lock.h>
+#include <cupel/percpu.h>
+#include <cupel/types.h>
+
+struct vcpu;
+struct vgic;
+struct vpl011;
+struct irq_desc;
+
+struct fp_state {
+	u64 v[32][2];
+	u64 fpsr;
+	u64 fpcr;
+} __aligned(16);
+
+/*
+ * One register context. A vCPU runs on one of them; a nested guest has one per level. The world
+ * switch knows the first members by offset (world.S, checked in world.c).
+ */
+struct guest_ctx {
+	u64 regs[31];
+	u64 host_sp; /* where an exit finds the hypervisor's stack */
+	u64 pc; /* valid while out of guest mode: see world.h */
+	u64 pstate;
+	struct vcpu *vcpu; /* whose context it is */
+	u64 sys[NR_GUEST_REGS]; /* valid while not loaded */
+	struct fp_state fp; /* valid while !fp_live */
+} __aligned(16);
+
+#define NR_GUEST_CONTEXTS 1
+
+/* Stage-2 roots of a VM: [0] is its own memory; a nested guest's shadow roots come after. */
+#define NR_STAGE2_ROOTS 1
+
+struct stage2 {
+	u64 *table; /* level 1; entries change under the VM's lock only */
+	u64 vttbr; /* table and VMID, as VTTBR_EL2 wants them */
+	u64 pages; /* table pages below the root */
+};
+
+struct arch_vm {
+	struct stage2 s2[NR_STAGE2_ROOTS];
+	u16 *last_ran; /* per CPU, written by it: 1 + id of the vCPU of this VM it ran last */
+	struct vgic *vgic;
+	struct vpl011 *uart;
+	u64 cntvoff; /* guest's virtual counter = arch_counter() - this */
+	spinlock_t psci_lock; /* guards power-on of this VM's vCPUs and their `reset` mailboxes */
+	gpaddr_t dtb;
+};
+
+/*
+ * Interrupt state of one vCPU. `irq` and `posted` are written by anyone (atomics, see vgic.h); all
+ * else by the owner only.
+ */
+#define VGIC_NR_INTIDS 256
+#define VGIC_WORDS     (VGIC_NR_INTIDS / 64)
+#define VGIC_MAX_LRS   16
+#define VGIC_NR_PRIVATE 32
+
+struct vgic_cpu {
+	u64 posted[VGIC_WORDS] __cacheline_aligned; /* INTIDs whose word the owner has to look at */
+	u32 irq[VGIC_NR_PRIVATE]; /* state words of SGIs and PPIs */
+
+	u64 queue[VGIC_WORDS] __cacheline_aligned; /* INTIDs that may need a list register */
+	bool dirty; /* `queue` changed since the last refill */
+	bool overflow; /* more in flight than list registers */
+	u32 lr_used; /* list registers that hold an interrupt, or did when last looked at */
+	u16 lr_intid[VGIC_MAX_LRS];
+	u64 hcr; /* ICH_HCR_EL2 as last written */
+	u64 vmcr; /* while not loaded */
+	u64 apr[2][4]; /* ICH_AP0Rn, ICH_AP1Rn while not loaded */
+	u64 syncs; /* times the list registers were folded back; others read it */
+
+	/* irqchip=external and GICv2 guests: the CPU interface in software. */
+	u8 soft_ctlr, soft_pmr, soft_bpr;
+	u8 sgi_source[16]; /* bitmap of requesting vCPUs, atomics (GICv2 only) */
+	u8 sgi_active_source[16];
+};
+
+enum { TIMER_VIRT, TIMER_PHYS, NR_TIMERS };
+
+struct vtimer {
+	u64 ctl; /* while not loaded, or while emulated */
+	u64 cval;
+	u64 offset; /* its counter = arch_counter() - offset */
+	u32 intid; /* guest's PPI */
+	bool direct; /* drives the hardware's timer while loaded */
+	bool active; /* host's active state as last written in this load */
+	struct irq_desc *desc; /* host PPI of a direct timer */
+};
+
+struct vcpu_reset {
+	u64 pc;
+	u64 x0;
+};
+
+struct arch_vcpu {
+	struct guest_ctx ctx[NR_GUEST_CONTEXTS];
+	struct guest_ctx *cur;
+	struct stage2 *s2; /* root it runs on */
+	u64 hcr; /* HCR_EL2 while loaded */
+	u64 vmpidr;
+	bool fp_live; /* FP registers hold this vCPU's state (only while loaded) */
+	bool waiting; /* in WFI: set when it blocks, cleared when it is loaded */
+	struct vgic_cpu vgic;
+	struct vtimer timer[NR_TIMERS];
+	struct soft_timer emul_timer; /* expiry of an emulated timer, while loaded */
+	struct vcpu_reset reset; /* written under psci_lock before VCPU_REQ_RESET, read after it */
+};
+
+#endif
