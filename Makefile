@@ -80,6 +80,9 @@ CFLAGS_COMMON += -Wno-unused-command-line-argument
 endif
 CFLAGS := $(CFLAGS_COMMON) $(CFLAGS_CODE_$(ARCH)) -fstack-protector-strong $(CFLAGS_HYP_$(ARCH)) \
 	$(CFLAGS_$(BUILD))
+# What a record says of its build; no path, so that two builds of a commit are the same bytes.
+BUILD_SAYS := -DBUILD_COMPILER='"$(notdir $(firstword $(CC))) "__VERSION__' \
+	-DBUILD_FLAGS='"$(BUILD): $(filter-out -W% -ffile-prefix-map=%,$(CFLAGS))"'
 
 LDFLAGS_arm64 := -static -pie --no-dynamic-linker -z text -Bsymbolic
 LDFLAGS_x86 := -static -z max-page-size=4096
@@ -98,6 +101,8 @@ $(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
 
 $(O)/%.o: %.S Makefile
 	@mkdir -p $(@D)

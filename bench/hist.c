@@ -4,33 +4,16 @@
  * allocation, no floating point, no clock: also built for the host. Must never lose a sample
  * silently: counters and sums saturate instead of wrapping.
  */
+#include "wide.h"
+
 #include <cupel/bench.h>
 #include <string.h>
 
 #define SUB (1U << HIST_SUB_BITS)
 
-typedef unsigned __int128 u128;
-
 static u128 join(u64 hi, u64 lo)
 {
 	return (u128)hi << 64 | lo;
-}
-
-/* v may be wider than 64 bits; by hand, since there is no libgcc in the image. */
-static u128 div128(u128 v, u64 d, u64 *rem)
-{
-	u128 q = 0, r = 0;
-
-	for (int i = 127; i >= 0; i--) {
-		r = r << 1 | (v >> i & 1);
-		q <<= 1;
-		if (r >= d) {
-			r -= d;
-			q |= 1;
-		}
-	}
-	*rem = r;
-	return q;
 }
 
 static u64 isqrt128(u128 v)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rounds, gangs of CPUs and guests for the experiments. Must never run anything inside a measured
+ * stretch: it only brings CPUs to its start and collects them at its end.
+ */
+#include "harness.h"
+#include "wide.h"
+
+#include <cupel/arch.h>
+#include <cupel/atomic.h>
+#include <cupel/errno.h>
+#include <cupel/percpu.h>
+#include <cupel/printk.h>
+#include <cupel/smp.h>
+
+u32 bench_powers(u32 last, u32 *list, u32 room)
+{
+	u32 nr = 0;
+
+	for (u32 n = 1; n < last && nr + 1 < room; n *= 2)
+		list[nr++] = n;
+	if (last && nr < room)
+		list[nr++] = last;
+	return nr;
+}
+
+int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round),
+		     void *ctx)
+{
+	for (u32 turn = 0; turn <= rounds; turn++) {
+		for (u32 v = 0; v < variants; v++) {
+			int err = fn(ctx, v, turn ? turn - 1 : BENCH_WARMUP);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+void bench_progress(const char *bench, u32 i, u32 n, const char *what)
+{
+	printk("%s: \xe2\x80\xa6 row %u/%u %s\n", bench, i, n, what);
+}
+
+u64 bench_scale(u64 value, u64 mul, u64 div)
+{
+	u64 rem;
+
+	return div ? (u64)div128((u128)value * mul, div, &rem) : 0;
+}
+
+u64 bench_ratio_permille(u64 a, u64 b)
+{
+	return a > b ? bench_scale(a, 1000, b) : bench_scale(b, 1000, a);
+}
+
+int bench_guest(const char *name, struct archive_file *f)
+{
+	int err = archive_find(&boot_archive, name, f);
+
+	if (err)
+		printk("bench: the archive has no guest %s\n", name);
+	return err;
+}
+
+u32 bench_gang_cpu(u32 member)
+{
+	int cpu = cpu_next_online(-1);
+
+	while (member-- && cpu >= 0)
+		cpu = cpu_next_online(cpu);
+	return cpu < 0 ? NR_CPUS : (u32)cpu;
+}
+
+enum { GANG_WAIT, GANG_GO, GANG_ABORT };
+
+struct gang_member {
+	struct bench_gang *gang;
+	u32 index;
+};
+
+static struct gang_member gang_member[NR_CPUS];
+static u32 gang_arrived __cacheline_aligned;
+static u32 gang_signal __cacheline_aligned;
+
+static void gang_main(void *arg)
+{
+	struct gang_member *m = arg;
+	u32 signal;
+
+	/* Pairs with the acquire in wait_for_members(): what a member set up is seen by all. */
+	atomic_fetch_add_release(&gang_arrived, 1);
+	/* Pairs with the release in bench_gang_run(). */
+	while ((signal = load_acquire(&gang_signal)) == GANG_WAIT)
+		cpu_relax();
+	if (signal == GANG_GO)
+		m->gang->fn(m->index, m->gang->ctx);
+}
+
+static int call_members(struct bench_gang *g, u32 *called)
+{
+	for (*called = 1; *called < g->cpus; (*called)++) {
+		u32 cpu = bench_gang_cpu(*called);
+		int err;
+
+		if (cpu == NR_CPUS)
+			return -ENODEV;
+		gang_member[*called] = (struct gang_member){ g, *called };
+		smp_call_wait(cpu);
+		err = smp_call_async(cpu, gang_main, &gang_member[*called]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void wait_for_members(u32 called)
+{
+	/* Pairs with the release in gang_main(). */
+	while (load_acquire(&gang_arrived) < called - 1)
+		cpu_relax();
+}
+
+int bench_gang_run(struct bench_gang *g)
+{
+	u32 called;
+	int err;
+
+	WRITE_ONCE(gang_arrived, 0);
+	WRITE_ONCE(gang_signal, GANG_WAIT);
+	err = call_members(g, &called);
+	wait_for_members(called);
+	/* Pairs with the acquire in gang_main(). */
+	store_release(&gang_signal, err ? GANG_ABORT : GANG_GO);
+	if (!err)
+		g->fn(0, g->ctx);
+	for (u32 i = 1; i < called; i++)
+		smp_call_wait(bench_gang_cpu(i));
+	return err;
+}
