@@ -6,6 +6,7 @@ import os
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ARCHES = ("arm64", "x86")
+PYTHON = "/usr/bin/python3"
 
 
 class Usage(Exception):

@@ -2,12 +2,10 @@
 """How each machine is started on QEMU, watched, and ended. A boot owns exactly one emulator: it is
 started in a session of its own, dies with its parent, and nothing else is ever killed."""
 
-import ctypes
 import os
 import queue
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -15,9 +13,6 @@ import time
 from dataclasses import dataclass, field, replace
 
 from . import ROOT, Failure, console
-
-PR_SET_PDEATHSIG = 1
-libc = ctypes.CDLL(None, use_errno=True)
 
 MULTIBOOT_MAGIC = (0x1BADB002).to_bytes(4, "little")
 
@@ -134,10 +129,6 @@ def shell(argv):
     return " ".join(quote(a) for a in argv)
 
 
-def die_with_parent():
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def without_multiboot(path):
     """A copy of an x86 image whose Multiboot magic is gone, so that QEMU takes the PVH entry."""
     with open(path, "rb") as image:
@@ -167,9 +158,10 @@ def boot(machine, timeout=60, until=None, on_line=None):
     if not shutil.which(command[0]):
         raise Failure("%s is not installed: ./cupel setup" % command[0])
     started = time.monotonic()
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, start_new_session=True,
-                             preexec_fn=die_with_parent)
+    # A session of its own: Ctrl-C is ours to handle. And whatever ends us ends the emulator.
+    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *command],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, start_new_session=True)
     result = Boot(machine, command=command)
     try:
         watch(child, result, started, timeout, until, on_line)
@@ -185,10 +177,10 @@ def boot(machine, timeout=60, until=None, on_line=None):
     return result
 
 
-def pump(pipe, put, decode_lines):
-    """Reads a pipe to its end on a thread of its own."""
-    for chunk in iter(pipe.readline if decode_lines else pipe.read, b""):
-        put(chunk.decode("utf-8", "replace").replace("\r", ""))
+def pump(pipe, put):
+    """Reads a pipe to its end, on a thread of its own."""
+    for line in iter(pipe.readline, b""):
+        put(line.decode("utf-8", "replace").replace("\r", ""))
     put(None)
 
 
@@ -196,8 +188,8 @@ def watch(child, result, started, timeout, until, on_line):
     pattern = re.compile(until) if until else None
     output = queue.Queue()
     errors = []
-    readers = [threading.Thread(target=pump, args=(child.stdout, output.put, True), daemon=True),
-               threading.Thread(target=pump, args=(child.stderr, errors.append, True), daemon=True)]
+    readers = [threading.Thread(target=pump, args=(child.stdout, output.put), daemon=True),
+               threading.Thread(target=pump, args=(child.stderr, errors.append), daemon=True)]
     for reader in readers:
         reader.start()
     text = []

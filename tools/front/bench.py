@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./cupel bench and ./cupel run: one experiment on one machine, its output as it comes."""
+
+import json
+import re
+import sys
+import time
+
+from . import ARCHES, Failure, Usage, build, experiments, machine
+
+KEY_VALUE = re.compile(r"^([a-z][\w.-]*)=(\S*)$")
+GICS = ("2", "3")
+MACHINES = {"arm64": ("virt",), "x86": ("q35", "pc")}
+
+# What `./cupel run` boots: the table of the project's README, in under two minutes on two cores.
+RUN_CPUS = 4
+RUN_WORDS = ()
+RUN_TIMEOUT = 300
+
+
+def usage():
+    lines = ["./cupel bench EXPERIMENT [arm64|x86] [key=value …] [options]", "",
+             "Options:",
+             "  --json FILE      append each row as one JSON object a line ('-': standard output)",
+             "  --cpus N         CPUs of the machine (default 4)",
+             "  --cpu MODEL      QEMU's CPU model (default max)",
+             "  --gic 2|3        arm64: interrupt controller (default 3)",
+             "  --machine NAME   x86: q35 (default) or pc",
+             "  --memory MIB     (default 1024)",
+             "  --build KIND     release (default), debug or ubsan",
+             "  --icount         one instruction is one tick of time: exact, but slow and no contention",
+             "  --gdb            wait for a debugger before the first instruction",
+             "  --timeout S      give up after S seconds (default 1800)", "",
+             "Words of every experiment:"]
+    lines += ["  %-16s %s" % item for item in experiments.GENERAL.items()]
+    for experiment in experiments.all_experiments().values():
+        lines += ["", "%s: %s" % (experiment.name, experiment.help)]
+        lines += ["  %-16s %s" % item for item in experiment.keys.items()]
+    return "\n".join(lines)
+
+
+class Request:
+    """What the words after `bench` ask for."""
+
+    def __init__(self):
+        self.experiment = None
+        self.arch = None
+        self.words = []
+        self.options = {"cpus": 4, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
+                        "machine": None, "build": "release", "json": None,
+                        "icount": False, "gdb": False}
+
+    def take(self, word, rest):
+        """One word; those of an option's value are taken from `rest`."""
+        if word.startswith("--"):
+            self.take_option(word, rest)
+        elif word in ARCHES and not self.arch:
+            self.arch = word
+        elif "=" in word:
+            self.words.append(word)
+        elif not self.experiment:
+            self.experiment = word
+        else:
+            raise Usage("'%s' is no key=value, and %s is the experiment already"
+                        % (word, self.experiment))
+
+    def take_option(self, word, rest):
+        name, equals, value = word[2:].partition("=")
+        if name not in self.options:
+            raise Usage("unknown option '%s'" % word)
+        if isinstance(self.options[name], bool):
+            if equals:
+                raise Usage("--%s takes no value" % name)
+            self.options[name] = True
+            return
+        if not equals:
+            if not rest:
+                raise Usage("--%s needs a value" % name)
+            value = rest.pop(0)
+        self.options[name] = self.number(name, value) if isinstance(self.options[name], int) \
+            else value
+
+    @staticmethod
+    def number(name, value):
+        if not re.fullmatch(r"[1-9]\d{0,5}", value):
+            raise Usage("--%s takes a number, not '%s'" % (name, value))
+        return int(value)
+
+    def check(self):
+        known = experiments.all_experiments()
+        if not self.experiment:
+            raise Usage("which experiment? There are: %s" % ", ".join(known))
+        if self.experiment not in known:
+            raise Usage("there is no experiment '%s'; there are: %s"
+                        % (self.experiment, ", ".join(known)))
+        self.arch = self.arch or "arm64"
+        keys = {**experiments.GENERAL, **known[self.experiment].keys}
+        for word in self.words:
+            match = KEY_VALUE.match(word)
+            if not match:
+                raise Usage("'%s' is no key=value" % word)
+            if match.group(1) not in keys:
+                raise Usage("%s knows no '%s'; it knows: %s"
+                            % (self.experiment, match.group(1), ", ".join(sorted(keys))))
+        self.check_machine()
+
+    def check_machine(self):
+        o = self.options
+        if o["gic"] and self.arch != "arm64":
+            raise Usage("--gic is for arm64")
+        if o["gic"] and o["gic"] not in GICS:
+            raise Usage("--gic is 2 or 3, not '%s'" % o["gic"])
+        if o["machine"] and o["machine"] not in MACHINES[self.arch]:
+            raise Usage("--machine for %s is %s, not '%s'"
+                        % (self.arch, " or ".join(MACHINES[self.arch]), o["machine"]))
+        if o["build"] not in ("release", "debug", "ubsan"):
+            raise Usage("--build is release, debug or ubsan, not '%s'" % o["build"])
+        if o["gic"] == "2" and o["cpus"] > 8:
+            raise Usage("a GICv2 machine has at most 8 CPUs")
+
+    def to_machine(self):
+        o = self.options
+        append = " ".join(["bench=" + self.experiment, *self.words])
+        return machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
+                               machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
+                               gdb=o["gdb"], build=o["build"], append=append)
+
+
+class Printer:
+    """Shows the console as it comes, without the lines that are for machines."""
+
+    def __init__(self, json_path):
+        self.rows = 0
+        self.json = None
+        if json_path == "-":
+            self.json = sys.stdout
+        elif json_path:
+            try:
+                self.json = open(json_path, "a", encoding="utf-8")
+            except OSError as error:
+                raise Usage("%s: %s" % (json_path, error.strerror)) from error
+
+    def line(self, line):
+        if "@@{" not in line:
+            print(line, flush=True)
+            return
+        self.rows += 1
+        if self.json:
+            for record in machine.console.records(line):
+                self.json.write(json.dumps(record) + "\n")
+            self.json.flush()
+
+
+def run_on(what, timeout, json_path=None):
+    printer = Printer(json_path)
+    if what.gdb:
+        print("waiting for a debugger:\n  gdb-multiarch -ex 'target remote :1234' %s/cupel.sym.elf"
+              % build.directory(what.arch, what.build), flush=True)
+        timeout = None
+    result = machine.boot(what, timeout, on_line=printer.line)
+    if result.ended == "timeout":
+        raise Failure("stopped: not done after %d seconds" % timeout)
+    if result.stderr.strip() and result.code:
+        print(result.stderr.rstrip(), file=sys.stderr)
+    if result.code:
+        raise Failure("the run failed with code %d" % result.code)
+    return printer.rows
+
+
+def bench(words):
+    request = Request()
+    rest = list(words)
+    while rest:
+        request.take(rest.pop(0), rest)
+    request.check()
+    build.setup()
+    build.image(request.arch, request.options["build"])
+    started = time.monotonic()
+    rows = run_on(request.to_machine(), request.options["timeout"], request.options["json"])
+    print("%d rows in %.0f s" % (rows, time.monotonic() - started), file=sys.stderr)
+
+
+def run(words):
+    arch = "arm64"
+    for word in words:
+        if word not in ARCHES:
+            raise Usage("run takes arm64 or x86, not '%s'" % word)
+        arch = word
+    if len(words) > 1:
+        raise Usage("run takes one architecture")
+    build.setup()
+    print("building for %s …" % arch, flush=True)
+    build.image(arch)
+    what = machine.Machine(arch=arch, cpus=RUN_CPUS,
+                           append=" ".join(["bench=vcpu-load", *RUN_WORDS]))
+    print("booting %s on QEMU …" % what.name(), flush=True)
+    run_on(what, RUN_TIMEOUT)
