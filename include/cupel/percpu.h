@@ -22,7 +22,8 @@ extern unsigned long percpu_offset[NR_CPUS];
 #define DECLARE_PER_CPU(type, name) extern __section("percpu") type name
 #define DEFINE_PER_CPU(type, name)  __section("percpu") type name
 
-#define per_cpu_ptr_at(var, off) ((typeof(&(var)))((char *)&(var) + (off)))
+/* Through an integer: a copy lies outside the object that the compiler knows. */
+#define per_cpu_ptr_at(var, off) ((typeof(&(var)))((unsigned long)&(var) + (off)))
 #define this_cpu_ptr(var)	 per_cpu_ptr_at(var, this_cpu_offset())
 #define this_cpu(var)		 (*this_cpu_ptr(var))
 #define per_cpu_ptr(var, cpu)	 per_cpu_ptr_at(var, percpu_offset[cpu])

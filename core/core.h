@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of core/ say to each other and to nobody else. */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include <cupel/types.h>
+
+/* What arch_machine_exit() is given. */
+enum { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_PANIC = 3 };
+
+/* The linker's build id in hex, "unknown" when the image carries none. */
+const char *build_id(void);
+
+/* Stack protector (GCC and clang look for these names). */
+extern unsigned long __stack_chk_guard;
+__noreturn void __stack_chk_fail(void);
+
+/* Make a CPU take a turn of its scheduler loop soon. Any context; takes its run queue's lock. */
+void sched_poke(u32 cpu);
+
+#endif
