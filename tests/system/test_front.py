@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The front door: wrong words, exit codes, and nothing left behind."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from front import ROOT, machine
+
+CUPEL = os.path.join(ROOT, "cupel")
+
+
+def cupel(*words, timeout=60, **more):
+    return subprocess.run([CUPEL, *words], text=True, timeout=timeout, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+@pytest.mark.parametrize("words", [
+    ("fly",), ("run", "sparc"), ("run", "arm64", "x86"), ("run", "--fast"), ("bench",),
+    ("bench", "no-such"), ("bench", "vcpu-load", "no-such=1"), ("bench", "vcpu-load", "vcpus"),
+    ("bench", "vcpu-load", "--cpus"), ("bench", "vcpu-load", "--cpus", "many"),
+    ("bench", "vcpu-load", "--fly"), ("bench", "vcpu-load", "x86", "--gic", "2"),
+    ("bench", "vcpu-load", "--gic", "4"), ("bench", "vcpu-load", "--machine", "pc"),
+    ("bench", "vcpu-load", "--build", "quick"), ("check", "fast"), ("check", "--only"),
+    ("check", "--only", "no-such"), ("check", "--fast", "--slow"), ("mutants", "no-such"),
+    ("mutants", "--fly"), ("symbolize", "a", "b"), ("setup", "now"),
+], ids=" ".join)
+def test_wrong_word(words):
+    """One clear line, and exit 2."""
+    result = cupel(*words)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+
+
+@pytest.mark.parametrize("words", [("help",), (), ("--help",)] + [
+    (name, "--help") for name in ("run", "bench", "check", "mutants", "symbolize", "setup", "report")
+], ids=lambda words: " ".join(words) or "nothing")
+def test_help(words):
+    result = cupel(*words)
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) > 2
+
+
+def test_help_lists_every_experiment():
+    text = cupel("bench", "--help").stdout
+    for name in ("vcpu-load: ", "exits: "):
+        assert name in text, text
+
+
+def test_setup_is_quick_when_nothing_is_missing():
+    started = time.monotonic()
+    result = cupel("setup")
+    assert result.returncode == 0, result.stderr
+    assert "nothing is missing" in result.stdout
+    assert time.monotonic() - started < 1.5
+
+
+def emulators_of(group):
+    """Processes whose parent was in the given session: ours, and nobody else's."""
+    listing = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], text=True, check=True,
+                             stdout=subprocess.PIPE).stdout
+    rows = [line.split(None, 2) for line in listing.splitlines()]
+    wanted, changed = {str(group)}, True
+    while changed:
+        more = {pid for pid, parent, _ in rows if parent in wanted} - wanted
+        wanted |= more
+        changed = bool(more)
+    return [(int(pid), args) for pid, _, args in rows if pid in wanted and "qemu-system" in args]
+
+
+def wait_for(condition, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    return None
+
+
+def alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("how", (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
+                         ids=lambda s: s.name)
+def test_interrupt_leaves_no_emulator(how):
+    child = subprocess.Popen([CUPEL, "bench", "vcpu-load", "--gdb"], start_new_session=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    try:
+        found = wait_for(lambda: emulators_of(child.pid), 60)
+        assert found, "no emulator was started"
+        os.killpg(child.pid, how)
+        child.wait(10)
+        gone = wait_for(lambda: not any(alive(pid) for pid, _ in found), 5)
+        assert gone, "still there: %r" % found
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def test_exit_codes_are_told_apart():
+    arm64, x86 = machine.Machine("arm64"), machine.Machine("x86")
+    assert [arm64.exit_code(n) for n in (0, 1, 3)] == [0, 1, 3]
+    assert [x86.exit_code(n) for n in (1, 3, 7)] == [0, 1, 3]
+
+
+def test_missing_image_is_one_clear_line(tmp_path):
+    with pytest.raises(Exception, match="make ARCH=x86"):
+        machine.boot(machine.Machine("x86", image=str(tmp_path / "none")))
