@@ -55,15 +55,6 @@ u64 bench_ratio_permille(u64 a, u64 b)
 	return a > b ? bench_scale(a, 1000, b) : bench_scale(b, 1000, a);
 }
 
-int bench_guest(const char *name, struct archive_file *f)
-{
-	int err = archive_find(&boot_archive, name, f);
-
-	if (err)
-		printk("bench: the archive has no guest %s\n", name);
-	return err;
-}
-
 u32 bench_gang_cpu(u32 member)
 {
 	int cpu = cpu_next_online(-1);

@@ -9,6 +9,7 @@
 #include <cupel/archive.h>
 #include <cupel/bench.h>
 #include <cupel/types.h>
+#include <cupel/vm.h>
 
 /* --- Words of the command line ---------------------------------------------------------------- */
 
@@ -62,8 +63,14 @@ u32 bench_gang_cpu(u32 member);
 
 /* --- Guests ------------------------------------------------------------------------------------ */
 
-/* File of the boot archive; one line and -ENOENT when it is not there. */
-int bench_guest(const char *name, struct archive_file *f);
+/* Defaults for a VM of guest NAME.elf; the caller then sets what it varies. */
+void bench_vm_config(struct vm_config *c, const char *guest, u32 vcpus, const char *cmdline);
+/* Make it; one line and NULL when that fails. */
+struct vm *bench_vm(const char *bench, const struct vm_config *c);
+/* vm_stop() it if it still runs, and free it. Its vCPUs are put. NULL is fine. */
+void bench_vm_destroy(struct vm *vm);
+/* Start `nr` VMs and take turns with their vCPUs until all have stopped. -EIO and one line when one of them failed. */
+int bench_vm_run(const char *bench, struct vm **vms, u32 nr);
 
 /* --- Tables for people -------------------------------------------------------------------------- */
 

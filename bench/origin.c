@@ -13,22 +13,7 @@
 
 #define RECORD_SIZE 32768
 
-/* The linker's note section (ELF gABI, "Note Section"): three words, the name "GNU", the SHA-1. */
-extern const u8 __build_id_start[], __build_id_end[];
-#define BUILD_ID_OFFSET 16
-#define BUILD_ID_BYTES	20
-
 static char record_text[RECORD_SIZE];
-static char build_id[2 * BUILD_ID_BYTES + 1];
-
-static const char *build_id_text(void)
-{
-	const u8 *id = __build_id_start + BUILD_ID_OFFSET;
-
-	for (u32 i = 0; i < BUILD_ID_BYTES && id + i < __build_id_end; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", id[i]);
-	return build_id;
-}
 
 /* The host tools say board=… where they know more than firmware does, such as the emulator. */
 static const char *board(void)
@@ -46,7 +31,7 @@ void record_emit(const struct record *r)
 		.cpu = arch_cpu_model(),
 		.firmware = platform.firmware,
 		.cpus = nr_cpus_online,
-		.build = build_id_text(),
+		.build = build_id(),
 		.compiler = BUILD_COMPILER,
 		.flags = BUILD_FLAGS,
 		.clock = "arch_counter",

@@ -61,7 +61,7 @@ static void put_number(struct json *j, u64 num)
 {
 	char digits[24];
 
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)num);
+	snprintf(digits, sizeof(digits), "%lu", num);
 	put_raw(j, digits);
 }
 
@@ -206,7 +206,7 @@ static void put_noise(struct json *j, u64 permille)
 	char ratio[32] = "null";
 
 	if (permille)
-		snprintf(ratio, sizeof(ratio), "%llu.%03u", (unsigned long long)(permille / 1000),
+		snprintf(ratio, sizeof(ratio), "%lu.%03u", (permille / 1000),
 			 (unsigned int)(permille % 1000));
 	put_key(j, "noise");
 	put_raw(j, ratio);

@@ -67,8 +67,8 @@ static int bad_range(const char *key, const char *value, u64 low, u64 high)
 {
 	char want[80];
 
-	snprintf(want, sizeof(want), "expected a number from %llu to %llu",
-		 (unsigned long long)low, (unsigned long long)high);
+	snprintf(want, sizeof(want), "expected a number from %lu to %lu",
+		 low, high);
 	return bad_value(key, value, want);
 }
 

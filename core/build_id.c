@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The build id that the linker put into the image, as text, so that a log finds its symbols. */
-#include <cupel/types.h>
-
-#include "core.h"
+#include <cupel/printk.h>
 
 /* The note section, bounded by the linker script. ELF gABI, "Note Section": name "GNU", type 3. */
 extern const u8 __build_id_start[], __build_id_end[];

@@ -8,9 +8,6 @@
 /* What arch_machine_exit() is given. */
 enum { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_PANIC = 3 };
 
-/* The linker's build id in hex, "unknown" when the image carries none. */
-const char *build_id(void);
-
 /* Stack protector (GCC and clang look for these names). */
 extern unsigned long __stack_chk_guard;
 __noreturn void __stack_chk_fail(void);

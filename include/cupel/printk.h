@@ -28,6 +28,9 @@ void console_write(const char *s, size_t len);
 int snprintf(char *buf, size_t size, const char *fmt, ...) __printf(3, 4);
 int vsnprintf(char *buf, size_t size, const char *fmt, va_list ap);
 
+/* The linker's build id in hex, "unknown" when the image carries none. */
+const char *build_id(void);
+
 /* Print cause, CPU and backtrace (and what the arch knows of registers), then end the machine. */
 __noreturn __cold void panic(const char *fmt, ...) __printf(1, 2);
 /* Give the console to a panicking CPU, whoever holds its lock. */

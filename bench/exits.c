@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an exit costs, measured from inside the guest: it times each kind of exit by itself and hands
+ * the values over by hypercall. Every value is kept, so that a median is exact. Nothing here may run
+ * between a guest's two readings of its clock.
+ */
+#include "harness.h"
+
+#include <cupel/arch.h>
+#include <cupel/clock.h>
+#include <cupel/config.h>
+#include <cupel/errno.h>
+#include <cupel/mm.h>
+#include <cupel/printk.h>
+#include <string.h>
+
+#define BENCH	    "exits"
+#define MAX_SERIES  32
+#define MAX_SAMPLES 4096
+
+struct series {
+	char name[32];
+	u64 *value;
+	u32 nr, lost;
+	struct hist hist;
+};
+
+/* Written by the CPU that runs the guest's only vCPU; read once the VM has stopped. */
+static struct series *series[MAX_SERIES];
+static struct table table;
+
+static struct series *series_get(u32 index)
+{
+	struct series *s;
+
+	if (series[index])
+		return series[index];
+	s = pages_alloc(size_to_order(sizeof(*s)));
+	if (!s)
+		return NULL;
+	s->value = pages_alloc(size_to_order(MAX_SAMPLES * sizeof(u64)));
+	snprintf(s->name, sizeof(s->name), "series%u", index);
+	series[index] = s;
+	return s;
+}
+
+static void series_free(u32 index)
+{
+	struct series *s = series[index];
+
+	if (!s)
+		return;
+	if (s->value)
+		pages_free(s->value, size_to_order(MAX_SAMPLES * sizeof(u64)));
+	pages_free(s, size_to_order(sizeof(*s)));
+	series[index] = NULL;
+}
+
+static void on_series(struct vm *vm, u32 index, const char *name)
+{
+	struct series *s = index < MAX_SERIES ? series_get(index) : NULL;
+
+	if (s)
+		strlcpy(s->name, name, sizeof(s->name));
+}
+
+static void on_sample(struct vm *vm, u32 vcpu, u32 index, u64 value)
+{
+	struct series *s = index < MAX_SERIES ? series_get(index) : NULL;
+
+	if (!s)
+		return;
+	hist_add(&s->hist, value);
+	if (s->value && s->nr < MAX_SAMPLES)
+		s->value[s->nr++] = value;
+	else
+		s->lost++;
+}
+
+/*
+ * With `icount` on the line the emulator's clock advances one nanosecond an instruction; a tick is
+ * an instruction where the counter runs at 1 GHz, give or take what calibration is worth.
+ */
+static bool ticks_are_instructions(void)
+{
+	u64 hz = arch_counter_hz();
+
+	return cmdline_get("icount") && hz > NSEC_PER_SEC / 100 * 99 && hz < NSEC_PER_SEC / 100 * 101;
+}
+
+static void report(const struct vm_config *c, struct series *s)
+{
+	static const char *const wfi[] = { "trap", "native" };
+	static struct record r;
+
+	record_begin(&r, BENCH, ticks_are_instructions() ? "instructions" : "ticks");
+	record_str(&r.variant, "op", s->name);
+	record_str(&r.variant, "wfi", wfi[c->wfi]);
+	/* Exact quantiles only if every value was kept. */
+	hist_summary_exact(&s->hist, s->value, s->lost ? 0 : s->nr, &r.summary);
+	r.hist = &s->hist;
+	record_emit(&r);
+	table_cell(&table, "%s", s->name);
+	table_cell(&table, "%lu", r.summary.n);
+	table_cell(&table, "%lu", r.summary.min);
+	table_cell(&table, "%lu", r.summary.p50);
+	table_cell(&table, "%lu", r.summary.p99);
+	table_cell(&table, "%lu", r.summary.max);
+}
+
+static void table_start(void)
+{
+	static const char *const heads[] = { "op", "n", "min", "median", "p99", "max", NULL };
+
+	table_begin(&table,
+		    ticks_are_instructions() ?
+			    "Exits: instructions, two of timing included" :
+			    "Exits: ticks of the guest's counter, timing included",
+		    heads);
+}
+
+static int run_guest(const struct vm_config *c)
+{
+	struct vm *vm = bench_vm(BENCH, c);
+	int err;
+
+	if (!vm)
+		return -ENOENT;
+	vm->on_series = on_series;
+	vm->on_sample = on_sample;
+	err = bench_vm_run(BENCH, &vm, 1);
+	bench_vm_destroy(vm);
+	return err;
+}
+
+static const char *const keys[] = {
+	"samples - values of each kind that the guest takes, at most 4096 (default 1000)",
+	"wfi - trap or native: whether a guest that waits leaves guest mode (default trap)",
+	NULL,
+};
+
+static int exits_run(void);
+static const struct experiment exits_experiment = {
+	.name = "exits",
+	.help = "what each kind of exit costs, measured from inside the guest",
+	.keys = keys,
+	.run = exits_run,
+};
+EXPERIMENT(exits_experiment);
+
+static int exits_configure(struct vm_config *c)
+{
+	static const char *const wfi[] = { "trap", "native", NULL };
+	struct bench_choice choice;
+	char line[40];
+	u64 samples;
+	int err = bench_check_words(&exits_experiment);
+
+	if (!err)
+		err = bench_number("samples", 1, MAX_SAMPLES, 1000, &samples);
+	if (!err)
+		err = bench_words("wfi", wfi, "trap", &choice);
+	if (err)
+		return err;
+	snprintf(line, sizeof(line), "samples=%lu", samples);
+	bench_vm_config(c, "exits", 1, line);
+	c->wfi = choice.pick[0];
+	return 0;
+}
+
+static int exits_run(void)
+{
+	struct vm_config c;
+	int err = exits_configure(&c);
+
+	if (err)
+		return err;
+	bench_progress(BENCH, 1, 1, "guest exits");
+	err = run_guest(&c);
+	table_start();
+	for (u32 i = 0; i < MAX_SERIES; i++) {
+		if (series[i] && !err)
+			report(&c, series[i]);
+		series_free(i);
+	}
+	if (!err)
+		table_print(&table);
+	return err;
+}

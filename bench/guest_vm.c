@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * VMs for the experiments: made from a guest of the boot archive, run to their end, and taken apart
+ * with a clear line when something was wrong with them. Must never decide what is measured.
+ */
+#include "harness.h"
+
+#include <cupel/atomic.h>
+#include <cupel/errno.h>
+#include <cupel/printk.h>
+#include <cupel/sched.h>
+#include <string.h>
+
+void bench_vm_config(struct vm_config *c, const char *guest, u32 vcpus, const char *cmdline)
+{
+	memset(c, 0, sizeof(*c));
+	strlcpy(c->name, guest, sizeof(c->name));
+	snprintf(c->kernel, sizeof(c->kernel), "%s.elf", guest);
+	strlcpy(c->cmdline, cmdline, sizeof(c->cmdline));
+	c->memory = MIB(16);
+	c->vcpus = vcpus;
+}
+
+struct vm *bench_vm(const char *bench, const struct vm_config *c)
+{
+	struct archive_file image;
+	const char *why = "";
+	struct vm *vm;
+	int err;
+
+	if (archive_find(&boot_archive, c->kernel, &image) < 0) {
+		printk("%s: the archive has no guest %s\n", bench, c->kernel);
+		return NULL;
+	}
+	vm = vm_create(c, image.data, image.size, &err, &why);
+	if (!vm)
+		printk("%s: cannot make a VM of %s: %s (%d)\n", bench, c->kernel, why, err);
+	return vm;
+}
+
+void bench_vm_destroy(struct vm *vm)
+{
+	if (!vm)
+		return;
+	if (vm_running(vm))
+		vm_stop(vm, 0, "the experiment is over");
+	vm_destroy(vm);
+}
+
+/* A VM that was stopped for a fault, or whose guest says that it failed. */
+static int verdict(const char *bench, const struct vm *vm)
+{
+	if (vm->state != VM_CRASHED && !vm->exit_code)
+		return 0;
+	printk("%s: guest %s failed: %s (code %d)\n", bench, vm->config.name, vm->stop_reason,
+	       vm->exit_code);
+	return -EIO;
+}
+
+struct vm_set {
+	struct vm **vms;
+	u32 nr;
+};
+
+static bool all_stopped(void *arg)
+{
+	const struct vm_set *set = arg;
+
+	for (u32 i = 0; i < set->nr; i++)
+		if (vm_running(set->vms[i]))
+			return false;
+	return true;
+}
+
+int bench_vm_run(const char *bench, struct vm **vms, u32 nr)
+{
+	struct vm_set set = { vms, nr };
+	int err = 0;
+
+	for (u32 i = 0; i < nr; i++)
+		vm_start(vms[i]);
+	sched_loop_until(all_stopped, &set);
+	for (u32 i = 0; i < nr; i++)
+		if (verdict(bench, vms[i]))
+			err = -EIO;
+	return err;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What taking and giving up a lock costs, alone and with N CPUs wanting it: spinlock, both sides of
+ * the rwlock, and the two setters of an interrupt's state, on a descriptor of our own whose chip
+ * writes one word of the calling CPU. Must never touch a lock or a chip that anything else uses.
+ */
+#include "harness.h"
+
+#include <cupel/arch.h>
+#include <cupel/clock.h>
+#include <cupel/irq.h>
+#include <cupel/lock.h>
+#include <cupel/mm.h>
+#include <cupel/printk.h>
+#include <cupel/smp.h>
+
+#define BENCH	 "locks"
+#define BATCH	 64 /* operations between two readings of the clock, whose cost is thus spread */
+#define MAX_ROWS 24
+
+static spinlock_t spin __cacheline_aligned = SPINLOCK_INIT("lockcost"); /* guards nothing */
+static rwlock_t rw __cacheline_aligned = RWLOCK_INIT("lockcost_rw"); /* guards nothing */
+static DEFINE_PER_CPU(u64, state_word);
+
+static int set_word(struct irq_desc *d, enum irq_state which, bool on)
+{
+	WRITE_ONCE(this_cpu(state_word), on);
+	return 0;
+}
+
+static const struct irq_chip word_chip = {
+	.name = "word",
+	.flags = IRQ_CHIP_PERCPU_STATE_LOCKLESS,
+	.set_state = set_word,
+};
+
+static struct irq_desc word_desc = {
+	.lock = SPINLOCK_INIT("lockcost_desc"), /* guards nothing: the chip writes the CPU's own word */
+	.flags = IRQ_PERCPU,
+	.chip = &word_chip,
+};
+
+static void op_none(u32 i)
+{
+	barrier();
+}
+
+static void op_spin(u32 i)
+{
+	spin_lock(&spin);
+	spin_unlock(&spin);
+}
+
+static void op_read(u32 i)
+{
+	read_lock(&rw);
+	read_unlock(&rw);
+}
+
+static void op_write(u32 i)
+{
+	write_lock(&rw);
+	write_unlock(&rw);
+}
+
+static void op_locked(u32 i)
+{
+	irq_set_state(&word_desc, IRQ_STATE_ACTIVE, i & 1);
+}
+
+static void op_percpu(u32 i)
+{
+	irq_set_percpu_state(&word_desc, IRQ_STATE_ACTIVE, i & 1);
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(u32 i);
+} ops[] = {
+	{ "loop", op_none },
+	{ "spinlock", op_spin },
+	{ "rwlock-read", op_read },
+	{ "rwlock-write", op_write },
+	{ "irq_set_state", op_locked },
+	{ "irq_set_percpu_state", op_percpu },
+};
+
+/* One CPU's part of a round. Written by that CPU only. */
+struct seat {
+	u64 calls, ticks;
+	struct hist hist;
+} __cacheline_aligned;
+
+struct side {
+	struct hist hist;
+	u64 rate[2], rounds[2]; /* operations/s of all CPUs, even and odd rounds */
+};
+
+static struct seat *seat[NR_CPUS];
+static struct side side[ARRAY_SIZE(ops)];
+static struct table table;
+
+struct locks_words {
+	u32 cpus[MAX_ROWS], nr_cpus;
+	u64 rounds, duration_ms;
+};
+static struct locks_words words;
+
+struct round {
+	void (*fn)(u32 i);
+	u64 limit;
+	u32 cpus;
+};
+
+static void round_member(u32 member, void *ctx)
+{
+	const struct round *r = ctx;
+	struct seat *s = seat[member];
+	u64 start = arch_counter();
+	u64 begin, end = start;
+
+	do {
+		begin = arch_counter();
+		for (u32 i = 0; i < BATCH; i++)
+			r->fn(i);
+		end = arch_counter();
+		hist_add(&s->hist, end - begin);
+		s->calls += BATCH;
+	} while (end - start < r->limit);
+	s->ticks = end - start;
+}
+
+static int seats_make(u32 cpus)
+{
+	for (u32 i = 0; i < cpus; i++) {
+		if (!seat[i])
+			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
+		if (!seat[i]) {
+			printk(BENCH ": no memory for the histograms of %u CPUs\n", cpus);
+			return -ENOMEM;
+		}
+		hist_init(&seat[i]->hist);
+		seat[i]->calls = 0;
+	}
+	return 0;
+}
+
+static int locks_round(void *ctx, u32 variant, u32 number)
+{
+	struct round *r = ctx;
+	struct bench_gang g = { .cpus = r->cpus, .fn = round_member, .ctx = r };
+	struct side *d = &side[variant];
+	int err = seats_make(r->cpus);
+
+	r->fn = ops[variant].fn;
+	if (!err)
+		err = bench_gang_run(&g);
+	if (err || number == BENCH_WARMUP)
+		return err;
+	for (u32 i = 0; i < r->cpus; i++) {
+		hist_merge(&d->hist, &seat[i]->hist);
+		d->rate[number & 1] += bench_scale(seat[i]->calls, arch_counter_hz(), seat[i]->ticks);
+	}
+	d->rounds[number & 1]++;
+	return 0;
+}
+
+static u64 half_rate(const struct side *d, u32 half)
+{
+	return d->rounds[half] ? d->rate[half] / d->rounds[half] : 0;
+}
+
+static void report(u32 op, u32 cpus)
+{
+	const struct side *d = &side[op];
+	u64 rate = (d->rate[0] + d->rate[1]) / (d->rounds[0] + d->rounds[1]);
+	static struct record r;
+
+	record_begin(&r, BENCH, "ticks/64 ops");
+	record_str(&r.variant, "op", ops[op].name);
+	record_num(&r.sweep, "cpus", cpus);
+	hist_summary(&d->hist, &r.summary);
+	r.hist = &d->hist;
+	r.noise_permille = bench_ratio_permille(half_rate(d, 0), half_rate(d, 1));
+	record_num(&r.counters, "ops_per_s", rate);
+	record_emit(&r);
+	table_cell(&table, "%s", ops[op].name);
+	table_cell(&table, "%u", cpus);
+	table_cell(&table, "%lu", ticks_to_ns(r.summary.min * 1000 / BATCH));
+	table_cell(&table, "%lu", ticks_to_ns(r.summary.p50 * 1000 / BATCH));
+	table_cell(&table, "%lu", ticks_to_ns(r.summary.p99 * 1000 / BATCH));
+	table_cell(&table, "%lu", rate / cpus);
+	table_cell(&table, "%lu", rate);
+	table_cell(&table, "%lu.%03lu", r.noise_permille / 1000, r.noise_permille % 1000);
+}
+
+static int locks_row(u32 cpus)
+{
+	struct round r = { .limit = ns_to_ticks(words.duration_ms * 1000000), .cpus = cpus };
+	int err;
+
+	for (u32 i = 0; i < ARRAY_SIZE(ops); i++)
+		side[i] = (struct side){ .rounds = { 0 } };
+	err = bench_interleave(words.rounds, ARRAY_SIZE(ops), locks_round, &r);
+	for (u32 i = 0; !err && i < ARRAY_SIZE(ops); i++)
+		report(i, cpus);
+	return err;
+}
+
+static const char *const keys[] = {
+	"cpus - list of CPU counts that want the lock at once (default 1,2,4,... and all)",
+	"rounds - rounds of each operation, in turn (default 6)",
+	"duration - length of a round in ms (default 20)",
+	NULL,
+};
+
+static int locks_run(void);
+static const struct experiment locks_experiment = {
+	.name = "locks",
+	.help = "what taking a lock costs, alone and contended, and the two setters of interrupt state",
+	.keys = keys,
+	.run = locks_run,
+};
+EXPERIMENT(locks_experiment);
+
+static int words_read(struct locks_words *w)
+{
+	int err = bench_check_words(&locks_experiment);
+
+	if (!err)
+		err = bench_numbers("cpus", nr_cpus_online, w->cpus, MAX_ROWS, &w->nr_cpus);
+	if (!err)
+		err = bench_number("rounds", 2, 1000, 6, &w->rounds);
+	if (!err)
+		err = bench_number("duration", 1, 60000, 20, &w->duration_ms);
+	if (!err && !w->nr_cpus)
+		w->nr_cpus = bench_powers(nr_cpus_online, w->cpus, MAX_ROWS);
+	return err;
+}
+
+static int locks_run(void)
+{
+	static const char *const heads[] = { "operation", "CPUs", "min ps", "median ps", "p99 ps",
+					     "ops/s per CPU", "total", "A/A", NULL };
+	int err = words_read(&words);
+
+	if (err)
+		return err;
+	table_begin(&table, "Locks: one acquire and release (mean of 64 in a row)", heads);
+	for (u32 i = 0; !err && i < words.nr_cpus; i++) {
+		char what[24];
+
+		snprintf(what, sizeof(what), "cpus=%u", words.cpus[i]);
+		bench_progress(BENCH, i + 1, words.nr_cpus, what);
+		err = locks_row(words.cpus[i]);
+	}
+	if (!err)
+		table_print(&table);
+	return err;
+}
