@@ -152,14 +152,16 @@ endef
 $(foreach g,$(GUEST_SRCS),$(eval $(call guest_rule,$g)))
 
 guests: $(O)/guests.cpio
-GUEST_CONF := $(wildcard tests/guests/cupel.conf)
-GUEST_FILES = $(sort $(notdir $(GUESTS) $(GUEST_CONF)))
+# The VMs of both architectures, then those of this one.
+GUEST_CONF := $(wildcard tests/guests/cupel.conf tests/guests/$(ARCH)/vms.conf)
+GUEST_FILES = $(sort $(notdir $(GUESTS)) $(if $(GUEST_CONF),cupel.conf))
 # cpio keeps times and modes: they are set, so that the archive depends on nothing but its files.
 $(O)/guests.cpio: $(GUESTS) $(GUEST_CONF) Makefile
 	@mkdir -p $(O)/archive
 	$(call say,CPIO,$@)
 	$(Q)rm -f $(O)/archive/*
-	$(Q)$(if $(GUEST_FILES),cp $(GUESTS) $(GUEST_CONF) $(O)/archive/)
+	$(Q)$(if $(GUESTS),cp $(GUESTS) $(O)/archive/)
+	$(Q)$(if $(GUEST_CONF),cat $(GUEST_CONF) > $(O)/archive/cupel.conf)
 	$(Q)cd $(O)/archive && $(if $(GUEST_FILES),touch -d @0 $(GUEST_FILES) && chmod 644 $(GUEST_FILES) &&) \
 		printf '%s\n' $(GUEST_FILES) | cpio -o -H newc -R 0:0 --reproducible --quiet > ../guests.cpio
 
@@ -182,4 +184,5 @@ clean:
 	rm -rf build/arm64-* build/x86-* build/host-*
 
 -include tests/tests.mk
+include tests/fuzz/fuzz.mk
 -include $(OBJS:.o=.d) $(GUEST_LIB_OBJS:.o=.d) $(patsubst %.c,$(O)/%.d,$(GUEST_SRCS))

@@ -34,7 +34,7 @@ def test_debug_build(boot, arch):
 
 
 def cpus_up(booted, count):
-    booted.well().says("%d CPUs online" % count)
+    booted.well().says("%d of %d CPUs online" % (count, count))
     booted.all_ok(at_least=10)
 
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Fuzz targets: libFuzzer on the host, with ASan and UBSan. `make fuzz-targets` builds them;
+# tests/fuzz/run makes the seeds and runs them.
+
+FUZZ := build/host-fuzz
+FUZZ_CC ?= clang
+FUZZ_TARGETS := fdt acpi archive cmdline conf elf
+
+# The code under test, and what it cannot be linked without.
+FUZZ_SRCS_fdt := drivers/firmware/fdt.c core/platform.c tests/fuzz/platform_check.c
+FUZZ_SRCS_acpi := drivers/firmware/acpi.c core/platform.c tests/fuzz/platform_check.c
+FUZZ_SRCS_archive := core/archive.c
+FUZZ_SRCS_cmdline := core/config.c
+FUZZ_SRCS_conf := core/config.c core/vm_config.c
+FUZZ_SRCS_elf := core/guest_image.c
+FUZZ_LIBS_fdt := -lfdt
+
+FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Itests/unit/arch/include -Iinclude/libc -Wall \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+$(FUZZ)/%.o: %.c Makefile tests/fuzz/fuzz.mk
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+
+define fuzz_rule
+FUZZ_OBJS_$(1) := $(patsubst %.c,$(FUZZ)/%.o,tests/fuzz/fuzz_$(1).c tests/fuzz/host.c $(FUZZ_SRCS_$(1)))
+$(FUZZ)/fuzz_$(1): $$(FUZZ_OBJS_$(1))
+	$$(call say,LD,$$@)
+	$$(Q)$$(FUZZ_CC) $$(FUZZ_CFLAGS) -fsanitize=fuzzer -o $$@ $$^ $$(FUZZ_LIBS_$(1))
+-include $$(FUZZ_OBJS_$(1):.o=.d)
+endef
+$(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rule,$t)))
+
+.PHONY: fuzz-targets
+fuzz-targets: $(FUZZ_TARGETS:%=$(FUZZ)/fuzz_%)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Helpers of the fuzz targets; only the C library of the host stands below them. */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *fuzz_copy(const void *data, size_t size)
+{
+	void *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		abort();
+	memcpy(copy, data, size);
+	return copy;
+}
+
+char *fuzz_text(const void *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	if (!text)
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	return text;
+}
+
+void fuzz_fail(const char *what)
+{
+	fprintf(stderr, "fuzz: not true: %s\n", what);
+	abort();
+}
