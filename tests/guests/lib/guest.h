@@ -124,7 +124,7 @@ void spin_ticks(u64 ticks);
 void smp_start(void);
 /* Run fn on every vCPU, this one too, interrupts on; returns when all are done. */
 void smp_run(void (*fn)(u32 cpu));
-/* Run fn on one other vCPU without waiting, and wait for it. */
+/* Run fn on one other vCPU without waiting, and wait for it (vCPU 0 only; interrupts are on after). */
 void smp_post(u32 cpu, void (*fn)(u32 cpu));
 void smp_wait(u32 cpu);
 
@@ -133,6 +133,20 @@ struct rendezvous {
 	u32 arrived, round;
 };
 void meet(struct rendezvous *r, u32 n);
+
+/* --- Code as data ---------------------------------------------------------------------------- */
+/* The loop of leave.c: (rounds, word to read); position independent. */
+extern const u8 leave_loop[], leave_loop_end[];
+/* Make code that was written at [p, p + size) visible to instruction fetch. */
+void sync_code(void *p, u64 size);
+
+/* --- FP and SIMD registers -------------------------------------------------------------------- */
+#define FP_STATE_MAX 1024
+/* All FP/SIMD registers from and to a buffer; returns how many bytes of it are comparable. */
+u32 fp_state_size(void);
+void fp_fill(u8 *state, u32 seed);
+void fp_load(const u8 *state);
+void fp_store(u8 *state);
 
 /* --- What the architecture does for the runtime ---------------------------------------------- */
 void arch_console_putc(char c);

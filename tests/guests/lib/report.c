@@ -3,12 +3,14 @@
  * Console output, test results and measured values. Under Cupel results and samples are hypercalls;
  * bare, KTAP lines and a summary on the console.
  */
+#include <cupel/printk.h>
 #include <guest.h>
 #include <runtime.h>
 
 #define TEXT_MAX 200
 
 static u32 reported;
+static u32 result_lock; /* bare: keeps the lines of two vCPUs apart */
 
 static void put(const char *s)
 {
@@ -22,18 +24,19 @@ void print(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format(buf, sizeof(buf), fmt, ap);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
 	put(buf);
 }
 
 static void say_result(bool ok, const char *text)
 {
-	u32 n = atomic_fetch_add_relaxed(&reported, 1) + 1;
-
-	if (n == 1)
+	while (atomic_xchg_acquire(&result_lock, 1)) /* pairs with the release below */
+		cpu_pause();
+	if (!reported++)
 		put("KTAP version 1\n");
-	print("%s %u - %s\n", ok ? "ok" : "not ok", n, text);
+	print("%s %u - %s\n", ok ? "ok" : "not ok", reported, text);
+	store_release(&result_lock, 0); /* pairs with the acquire above */
 }
 
 void report(bool ok, const char *fmt, ...)
@@ -43,7 +46,7 @@ void report(bool ok, const char *fmt, ...)
 	size_t n;
 
 	va_start(ap, fmt);
-	n = format(buf, sizeof(buf), fmt, ap);
+	n = min((size_t)vsnprintf(buf, sizeof(buf), fmt, ap), sizeof(buf) - 1);
 	va_end(ap);
 	if (!ok)
 		count_failure();
@@ -59,9 +62,9 @@ void skip(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format(buf, sizeof(buf), fmt, ap);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
-	report(true, "# SKIP %s", buf);
+	report(true, "%s # SKIP", buf);
 }
 
 void report_end(void)
@@ -76,7 +79,7 @@ void guest_die(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format(buf, sizeof(buf), fmt, ap);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
 	put(buf);
 	put("\n");

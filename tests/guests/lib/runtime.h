@@ -9,8 +9,6 @@
 void count_failure(void);
 /* Bare: print the plan. */
 void report_end(void);
-/* Always terminates; returns how many characters there are in buf. */
-size_t format(char *buf, size_t size, const char *fmt, va_list ap);
 /* An interrupt that the controller handed over: its handler, or a note that there is none. */
 void irq_deliver(u32 irq);
 /* Fill in a fault if a try_call() is in progress on this vCPU; its stack, or 0. */

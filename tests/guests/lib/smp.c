@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work for the other vCPUs. A vCPU without work sleeps with interrupts on; a sleeper is always woken
- * by an IPI, so that nothing here depends on a timer.
+ * Work for the other vCPUs, given and awaited by vCPU 0. Whoever waits sleeps, and is always woken by
+ * an IPI: nothing here depends on a timer, or burns a CPU that others share.
  */
 #include <guest.h>
 
@@ -27,6 +27,7 @@ void runtime_secondary(u32 cpu)
 		fn = work[cpu].fn;
 		fn(cpu);
 		store_release(&work[cpu].fn, NULL); /* pairs with the acquire in smp_wait() */
+		ipi_send(0, IPI_WORK);
 	}
 }
 
@@ -53,8 +54,7 @@ void smp_post(u32 cpu, void (*fn)(u32 cpu))
 
 void smp_wait(u32 cpu)
 {
-	while (load_acquire(&work[cpu].fn)) /* pairs with the release in runtime_secondary() */
-		relax();
+	sleep_until(!load_acquire(&work[cpu].fn)); /* pairs with the release in runtime_secondary() */
 }
 
 void smp_run(void (*fn)(u32 cpu))

@@ -57,6 +57,13 @@ void arch_start_cpu(u32 cpu)
 	lapic_icr(cpu, ICR_SIPI | TRAMPOLINE >> 12);
 }
 
+/* A PC's firmware leaves the PIC ticking; a hypervisor need not have one. */
+static void silence_pic(void)
+{
+	outb(0x21, 0xff);
+	outb(0xa1, 0xff);
+}
+
 void arch_read_firmware(void *boot)
 {
 	const struct pvh_info *p = boot;
@@ -65,6 +72,8 @@ void arch_read_firmware(void *boot)
 	if (p->magic != PVH_MAGIC)
 		guest_die("no PVH start info at %p", boot);
 	cmdline_set(p->cmdline ? (void *)p->cmdline : "");
+	if (cmdline_get("bare"))
+		silence_pic();
 	for (u32 i = 0; p->version && i < p->memmap_entries; i++)
 		if (m[i].type == PVH_RAM && m[i].addr + m[i].size > ram_size)
 			ram_size = m[i].addr + m[i].size;

@@ -119,7 +119,9 @@ void arch_cpu_init(u32 cpu)
 
 u64 lapic_ticks(u64 tsc)
 {
-	return (u64)(((unsigned __int128)tsc * timer_freq + tsc_hz - 1) / tsc_hz);
+	u64 seconds = tsc / tsc_hz, rest = tsc % tsc_hz;
+
+	return seconds * timer_freq + DIV_ROUND_UP(rest * timer_freq, tsc_hz);
 }
 
 const char *timer_name(enum timer t)
