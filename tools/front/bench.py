@@ -22,7 +22,7 @@ def usage():
     lines = ["./cupel bench EXPERIMENT [arm64|x86] [key=value …] [options]", "",
              "Options:",
              "  --json FILE      append each row as one JSON object a line ('-': standard output)",
-             "  --cpus N         CPUs of the machine (default 4)",
+             "  --cpus N         CPUs of the machine (default 4, with --icount 1)",
              "  --cpu MODEL      QEMU's CPU model (default max)",
              "  --gic 2|3        arm64: interrupt controller (default 3)",
              "  --machine NAME   x86: q35 (default) or pc",
@@ -46,7 +46,7 @@ class Request:
         self.experiment = None
         self.arch = None
         self.words = []
-        self.options = {"cpus": 4, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
+        self.options = {"cpus": 0, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
                         "machine": None, "build": "release", "json": None,
                         "icount": False, "gdb": False}
 
@@ -106,6 +106,7 @@ class Request:
 
     def check_machine(self):
         o = self.options
+        o["cpus"] = o["cpus"] or (1 if o["icount"] else 4)
         if o["gic"] and self.arch != "arm64":
             raise Usage("--gic is for arm64")
         if o["gic"] and o["gic"] not in GICS:
@@ -120,10 +121,10 @@ class Request:
 
     def to_machine(self):
         o = self.options
-        append = " ".join(["bench=" + self.experiment, *self.words])
-        return machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
+        what = machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
                                machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
-                               gdb=o["gdb"], build=o["build"], append=append)
+                               gdb=o["gdb"], build=o["build"])
+        return what.for_bench("bench=" + self.experiment, *self.words)
 
 
 class Printer:
@@ -191,7 +192,6 @@ def run(words):
     build.setup()
     print("building for %s …" % arch, flush=True)
     build.image(arch)
-    what = machine.Machine(arch=arch, cpus=RUN_CPUS,
-                           append=" ".join(["bench=vcpu-load", *RUN_WORDS]))
+    what = machine.Machine(arch=arch, cpus=RUN_CPUS).for_bench("bench=vcpu-load", *RUN_WORDS)
     print("booting %s on QEMU …" % what.name(), flush=True)
     run_on(what, RUN_TIMEOUT)

@@ -2,6 +2,7 @@
 """How each machine is started on QEMU, watched, and ended. A boot owns exactly one emulator: it is
 started in a session of its own, dies with its parent, and nothing else is ever killed."""
 
+import functools
 import os
 import queue
 import re
@@ -85,6 +86,13 @@ class Machine:
                 "-device", "isa-debug-exit,iobase=0xf4,iosize=4"] + iommu + [
                 "-append", ("debug-exit " + self.append).strip()]
 
+    def for_bench(self, *words):
+        """The same machine running an experiment; its records then name the emulator."""
+        board = "board=%s,%s%s" % (emulator_version(self.argv()[0]),
+                                   self.machine or {"arm64": "virt", "x86": "q35"}[self.arch],
+                                   ",gic%s" % self.gic if self.arch == "arm64" else "")
+        return self.with_words(*words, board, *(["icount"] if self.icount else []))
+
     def exit_code(self, status):
         """What the image gave to arch_machine_exit(), from the emulator's own exit status."""
         if self.arch == "x86" and status > 0 and status & 1:
@@ -122,6 +130,14 @@ class Boot:
         if self.stderr.strip():
             out += "--- emulator\n%s\n" % console.tail(self.stderr, 10)
         return out + "--- console, last lines\n%s\n---" % console.tail(self.text, count)
+
+
+@functools.lru_cache
+def emulator_version(program):
+    out = subprocess.run([program, "--version"], text=True, check=False,
+                         stdout=subprocess.PIPE).stdout
+    found = re.search(r"version (\d[\w.]*)", out)
+    return "qemu-" + (found.group(1) if found else "unknown")
 
 
 def shell(argv):
