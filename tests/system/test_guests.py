@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every VM of tests/guests, by its name in cupel.conf: booted, reported by KTAP, ended well. A VM
+whose name begins with `fault-` is there to be stopped: see test_faults.py."""
+
+import os
+import re
+
+import pytest
+
+from front import ROOT
+
+CPUS = 4
+
+
+def vm_names(arch):
+    names = []
+    for path in ("tests/guests/cupel.conf", "tests/guests/%s/vms.conf" % arch):
+        path = os.path.join(ROOT, path)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                names += re.findall(r"^\[vm ([\w.-]+)\]", file.read(), re.M)
+    return names
+
+
+def guests():
+    return [(arch, name) for arch in ("arm64", "x86") for name in vm_names(arch)
+            if not name.startswith("fault-")]
+
+
+@pytest.mark.parametrize("arch,name", guests(), ids=lambda v: v)
+def test_guest(boot, arch, name):
+    boot("vm=" + name, arch, cpus=CPUS).well().all_ok()
+
+
+@pytest.mark.parametrize("name", [name for arch, name in guests() if arch == "arm64"])
+def test_guest_nvhe(boot, name):
+    boot("arm64.mode=nvhe vm=" + name, "arm64", cpus=CPUS).well().all_ok()
+
+
+def test_two_at_once_and_one_after(boot, arch):
+    booted = boot("vm=hello+smp,hello", arch, cpus=CPUS).well()
+    booted.check(booted.text.count("[hello]") >= 2, "hello did not run twice")
+    booted.all_ok(at_least=3)
+
+
+def test_no_such_vm(boot, arch):
+    booted = boot("vm=no-such", arch)
+    booted.check(booted.result.ended == "exit" and booted.result.code, "should have failed")
+    booted.says("no-such")
