@@ -77,23 +77,12 @@ static void on_sample(struct vm *vm, u32 vcpu, u32 index, u64 value)
 		s->lost++;
 }
 
-/*
- * With `icount` on the line the emulator's clock advances one nanosecond an instruction; a tick is
- * an instruction where the counter runs at 1 GHz, give or take what calibration is worth.
- */
-static bool ticks_are_instructions(void)
-{
-	u64 hz = arch_counter_hz();
-
-	return cmdline_get("icount") && hz > NSEC_PER_SEC / 100 * 99 && hz < NSEC_PER_SEC / 100 * 101;
-}
-
 static void report(const struct vm_config *c, struct series *s)
 {
 	static const char *const wfi[] = { "trap", "native" };
 	static struct record r;
 
-	record_begin(&r, BENCH, ticks_are_instructions() ? "instructions" : "ticks");
+	record_begin(&r, BENCH, bench_tick_unit());
 	record_str(&r.variant, "op", s->name);
 	record_str(&r.variant, "wfi", wfi[c->wfi]);
 	/* Exact quantiles only if every value was kept. */
@@ -112,11 +101,11 @@ static void table_start(void)
 {
 	static const char *const heads[] = { "op", "n", "min", "median", "p99", "max", NULL };
 
-	table_begin(&table,
-		    ticks_are_instructions() ?
-			    "Exits: instructions, two of timing included" :
-			    "Exits: ticks of the guest's counter, timing included",
-		    heads);
+	static char title[80];
+
+	snprintf(title, sizeof(title), "Exits: %s, those of reading the clock included",
+		 bench_tick_unit());
+	table_begin(&table, title, heads);
 }
 
 static int run_guest(const struct vm_config *c)

@@ -5,8 +5,10 @@
  */
 #include "harness.h"
 
+#include <cupel/arch.h>
 #include <cupel/atomic.h>
 #include <cupel/errno.h>
+#include <cupel/percpu.h>
 #include <cupel/printk.h>
 #include <cupel/sched.h>
 #include <string.h>
@@ -42,9 +44,17 @@ void bench_vm_destroy(struct vm *vm)
 {
 	if (!vm)
 		return;
-	if (vm_running(vm))
-		vm_stop(vm, 0, "the experiment is over");
+	vm_stop(vm, 0, "the experiment is over");
+	for (u32 i = 0; i < vm->nr_vcpus; i++)
+		sched_remove(vm->vcpu[i]);
 	vm_destroy(vm);
+}
+
+void bench_vm_start_unqueued(struct vm *vm)
+{
+	/* Pairs with the acquire in vm_running(). */
+	store_release(&vm->state, VM_RUNNING);
+	vcpu_power_on(vm->vcpu[0]);
 }
 
 /* A VM that was stopped for a fault, or whose guest says that it failed. */
@@ -72,13 +82,24 @@ static bool all_stopped(void *arg)
 	return true;
 }
 
+/* The CPU in bench_vm_run(). It may idle while the last VM stops elsewhere. */
+static u32 waiting_cpu;
+
+static void wake_waiting_cpu(struct vm *vm)
+{
+	arch_cpu_kick(waiting_cpu);
+}
+
 int bench_vm_run(const char *bench, struct vm **vms, u32 nr)
 {
 	struct vm_set set = { vms, nr };
 	int err = 0;
 
-	for (u32 i = 0; i < nr; i++)
+	waiting_cpu = cpu_id();
+	for (u32 i = 0; i < nr; i++) {
+		vms[i]->on_stop = wake_waiting_cpu;
 		vm_start(vms[i]);
+	}
 	sched_loop_until(all_stopped, &set);
 	for (u32 i = 0; i < nr; i++)
 		if (verdict(bench, vms[i]))

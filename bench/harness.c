@@ -8,6 +8,8 @@
 
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
+#include <cupel/clock.h>
+#include <cupel/config.h>
 #include <cupel/errno.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
@@ -53,6 +55,14 @@ u64 bench_scale(u64 value, u64 mul, u64 div)
 u64 bench_ratio_permille(u64 a, u64 b)
 {
 	return a > b ? bench_scale(a, 1000, b) : bench_scale(b, 1000, a);
+}
+
+const char *bench_tick_unit(void)
+{
+	u64 hz = arch_counter_hz();
+	bool giga = hz > NSEC_PER_SEC / 100 * 99 && hz < NSEC_PER_SEC / 100 * 101;
+
+	return giga && cmdline_get("icount") ? "instructions" : "ticks";
 }
 
 u32 bench_gang_cpu(u32 member)

@@ -49,6 +49,12 @@ u64 bench_ratio_permille(u64 a, u64 b);
 /* value * mul / div without a wrap on the way; div = 0 gives 0. */
 u64 bench_scale(u64 value, u64 mul, u64 div);
 
+/*
+ * "instructions" when the line says icount, where the emulator's clock advances a nanosecond an
+ * instruction, and the counter runs at 1 GHz, give or take what calibration is worth; else "ticks".
+ */
+const char *bench_tick_unit(void);
+
 /* --- Running something on many CPUs at once ---------------------------------------------------- */
 
 struct bench_gang {
@@ -67,9 +73,14 @@ u32 bench_gang_cpu(u32 member);
 void bench_vm_config(struct vm_config *c, const char *guest, u32 vcpus, const char *cmdline);
 /* Make it; one line and NULL when that fails. */
 struct vm *bench_vm(const char *bench, const struct vm_config *c);
-/* vm_stop() it if it still runs, and free it. Its vCPUs are put. NULL is fine. */
+/* vm_start() for a caller that loads, runs and puts the vCPUs itself: on no CPU's queue. */
+void bench_vm_start_unqueued(struct vm *vm);
+/* Stop it if it still runs, take its vCPUs off their queues, and free it. NULL is fine. */
 void bench_vm_destroy(struct vm *vm);
-/* Start `nr` VMs and take turns with their vCPUs until all have stopped. -EIO and one line when one of them failed. */
+/*
+ * Start `nr` VMs and take turns with their vCPUs until all have stopped; on_stop is taken. -EIO and
+ * one line for each that failed.
+ */
 int bench_vm_run(const char *bench, struct vm **vms, u32 nr);
 
 /* --- Tables for people -------------------------------------------------------------------------- */

@@ -44,8 +44,6 @@ static int storm_make(const struct storm *s, u32 irqstate)
 	bench_vm_config(&c, "pingpong", s->vcpus, line);
 	c.irqchip = s->irqchip;
 	c.irqstate = irqstate;
-	for (u32 i = 0; i < s->vcpus && i < VM_PIN_MAX; i++)
-		c.pin[c.nr_pin++] = bench_gang_cpu(i % nr_cpus_online);
 	for (u32 i = 0; i < s->vms; i++) {
 		snprintf(c.name, sizeof(c.name), "pingpong%u", i);
 		vm[i] = bench_vm(s->bench, &c);

@@ -109,7 +109,8 @@ static void start_member(u32 member, void *ctx)
 	enum vcpu_exit e;
 
 	do {
-		while (READ_ONCE(v->run_state) == VCPU_OFF && vm_running(v->vm))
+		/* Pairs with the full exchange in vcpu_power_on(): what it starts with is there. */
+		while (load_acquire(&v->run_state) == VCPU_OFF && vm_running(v->vm))
 			cpu_relax();
 		vcpu_load(v);
 		e = vcpu_run(v);
@@ -203,16 +204,18 @@ static int counted_round(struct group *g, struct side *s)
 static int side_make(struct group *g, struct side *s, u32 irqstate)
 {
 	struct vm_config c;
+	char line[16];
 
 	memset(s, 0, sizeof(*s));
 	s->irqstate = irqstate;
-	bench_vm_config(&c, "leave", g->vcpus, pages[g->page]);
+	snprintf(line, sizeof(line), "page=%s", pages[g->page]);
+	bench_vm_config(&c, "leave", g->vcpus, line);
 	c.irqchip = g->irqchip;
 	c.irqstate = irqstate;
 	s->vm = bench_vm(BENCH, &c);
 	if (!s->vm)
 		return -ENOENT;
-	vm_start(s->vm);
+	bench_vm_start_unqueued(s->vm);
 	return gang(s, g->vcpus, start_member);
 }
 

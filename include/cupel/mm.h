@@ -30,6 +30,9 @@ static inline void page_free(void *va)
 	pages_free(va, 0);
 }
 
+/* Bounds of the image, from the linker script; what the file holds ends where .bss begins. */
+extern char __image_start[], __bss_start[], __image_end[];
+
 struct mm_stats {
 	u64 total_pages;
 	u64 free_pages;
