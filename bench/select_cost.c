@@ -62,11 +62,11 @@ static int select_round(void *ctx, u32 variant, u32 round)
 	return 0;
 }
 
-static void emit(const char *bench, u32 variant, const struct summary *sum)
+static void emit(u32 variant, const struct summary *sum)
 {
 	static struct record r;
 
-	record_begin(&r, bench, "ticks/1000 calls");
+	record_begin(&r, "select", "ticks/1000 calls");
 	record_str(&r.variant, "select", variant ? "pointer" : "direct");
 	r.summary = *sum;
 	r.hist = &cost[variant];
@@ -79,7 +79,7 @@ static u64 per_call_ps(const struct summary *s)
 	return ticks_to_ns(s->p50) * 1000 / CALLS;
 }
 
-void select_cost_run(const char *bench)
+void select_cost_run(void)
 {
 	struct summary sum[2];
 
@@ -89,7 +89,7 @@ void select_cost_run(const char *bench)
 	bench_interleave(ROUNDS, 2, select_round, NULL);
 	for (u32 i = 0; i < 2; i++) {
 		hist_summary(&cost[i], &sum[i]);
-		emit(bench, i, &sum[i]);
+		emit(i, &sum[i]);
 	}
 	printk("\nchoosing the setter: a direct call %lu ps, through the VM's pointer %lu ps "
 	       "(median of %u times %u calls)\n",

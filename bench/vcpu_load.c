@@ -478,7 +478,7 @@ static int vcpu_load_run(void)
 	err = sweep(&words);
 	if (err)
 		return err;
-	select_cost_run(BENCH);
+	select_cost_run();
 	table_print(&detail);
 	table_print(&noise);
 	for (u32 i = 0; i < words.page.nr; i++)

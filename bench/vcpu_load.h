@@ -34,6 +34,6 @@ void load_record_counts(struct record *r, const struct load_counts *timed,
 /* K VMs of N vCPUs each share the CPUs through the scheduler. */
 int overcommit_run(const char *bench, u32 vms);
 /* What choosing a variant costs: a direct call against one through the VM's pointer. */
-void select_cost_run(const char *bench);
+void select_cost_run(void);
 
 #endif
