@@ -12,7 +12,19 @@ enum { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_PANIC = 3 };
 extern unsigned long __stack_chk_guard;
 __noreturn void __stack_chk_fail(void);
 
-/* Make a CPU take a turn of its scheduler loop soon. Any context; takes its run queue's lock. */
+struct vcpu;
+struct vm;
+
+/* Memory slots of a VM that is being made, or taken down. */
+int slots_init(struct vm *vm);
+void slots_destroy(struct vm *vm);
+
+/* A vCPU has become runnable: make its CPU look, if it idles. After a full barrier. Any context. */
+void sched_notify(struct vcpu *v);
+/*
+ * Make a CPU come out of a guest or of idling and take a turn that serves calls and moves first. Any
+ * context; takes its run queue's lock.
+ */
 void sched_poke(u32 cpu);
 
 #endif

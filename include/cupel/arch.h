@@ -37,7 +37,10 @@ const char *arch_cpu_model(void);
  */
 void arch_cpu_idle(void);
 
-/* Send the reschedule IPI to a CPU: it leaves guest or idle and looks at its work. Any context. */
+/*
+ * Send the reschedule IPI to a CPU: it leaves guest or idle and looks at its work. Any context. What
+ * the caller stored before is visible to that CPU by the time the interrupt arrives.
+ */
 void arch_cpu_kick(u32 cpu);
 
 /* Arm this CPU's own one-shot host timer for an absolute arch_counter() value; ~0 = off. IRQs off. */

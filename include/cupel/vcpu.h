@@ -58,6 +58,7 @@ struct vcpu {
 	int sched_cpu __cacheline_aligned; /* run queue it belongs to; -1 = none */
 	int sched_next; /* queue it is to go to: differs from sched_cpu while a move is due */
 	struct vcpu *rq_next;
+	bool halted; /* it blocked, and has not run since: it stays put until it is wakeable */
 	struct soft_timer wake_timer; /* armed on sched_cpu while blocked with a deadline */
 
 	struct arch_vcpu arch;
@@ -104,9 +105,12 @@ void arch_vcpu_requests(struct vcpu *v, u32 bits);
  * VCPU_OUTSIDE as soon as it is out.
  */
 enum vcpu_exit arch_vcpu_enter(struct vcpu *v);
-/* True when an interrupt that would end a WFI/HLT is pending. Any CPU while it is not loaded. */
+/*
+ * True when an interrupt that would end a WFI/HLT is pending, posted words that are not yet folded
+ * included. Owner CPU, while it is not loaded; interrupts on or off, no lock taken.
+ */
 bool arch_vcpu_wakeable(struct vcpu *v);
-/* Counter value at which one of its timers will make it wakeable; ~0 = none. Called after put. */
+/* Counter value at which one of its timers will make it wakeable; ~0 = none. As above. */
 u64 arch_vcpu_next_deadline(struct vcpu *v);
 /* Names of v->exits[], NULL terminated, at most EXIT_COUNTERS. */
 extern const char *const arch_exit_names[];
