@@ -67,6 +67,13 @@ struct x86_info {
 	paddr_t hpet_base; /* 0 = none */
 	u32 pm_timer_port; /* 0 = none */
 	bool pm_timer_32bit;
+	bool has_s5; /* soft off: SLP_TYP for each of the two PM1 control ports */
+	u32 pm1a_port, pm1b_port; /* 0 = none */
+	u8 s5_typ_a, s5_typ_b;
+	bool has_reset; /* reset register: write reset_value to it */
+	bool reset_is_port;
+	u64 reset_addr;
+	u8 reset_value;
 };
 
 struct cpu_info {
@@ -112,5 +119,16 @@ struct acpi_access {
 };
 int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platform *p,
 		       const char **why);
+/* Where a BIOS machine keeps its RSDP; 0 when it has none. */
+paddr_t acpi_find_rsdp(const struct acpi_access *a);
+
+/*
+ * What the loader says: memory, modules, command line (and the RSDP, by PVH). `info` is the physical
+ * address of the Multiboot 1 information or of the hvm_start_info.
+ */
+int multiboot_read_platform(const struct acpi_access *a, paddr_t info, struct platform *p,
+			    const char **why);
+int pvh_read_platform(const struct acpi_access *a, paddr_t info, struct platform *p,
+		      const char **why);
 
 #endif

@@ -51,16 +51,16 @@
 #define APIC_TDCR_DIV_1 0xb
 #define APIC_TDCR_DIV_2 0x0
 
-#define APIC_ICR_FIXED	   (0U << 8)
-#define APIC_ICR_NMI	   (4U << 8)
-#define APIC_ICR_INIT	   (5U << 8)
-#define APIC_ICR_STARTUP   (6U << 8)
-#define APIC_ICR_BUSY	   BIT32(12)
-#define APIC_ICR_ASSERT	   BIT32(14)
-#define APIC_ICR_LEVEL	   BIT32(15)
-#define APIC_ICR_SELF	   (1U << 18)
-#define APIC_ICR_ALL	   (2U << 18)
-#define APIC_ICR_OTHERS	   (3U << 18)
+#define APIC_ICR_FIXED	    (0U << 8)
+#define APIC_ICR_NMI	    (4U << 8)
+#define APIC_ICR_INIT	    (5U << 8)
+#define APIC_ICR_STARTUP    (6U << 8)
+#define APIC_ICR_BUSY	    BIT32(12)
+#define APIC_ICR_ASSERT	    BIT32(14)
+#define APIC_ICR_LEVEL	    BIT32(15)
+#define APIC_ICR_SELF	    (1U << 18)
+#define APIC_ICR_ALL	    (2U << 18)
+#define APIC_ICR_OTHERS	    (3U << 18)
 #define APIC_ICR_DEST_SHIFT 24 /* in APIC_ICR2 */
 
 #define XAPIC_MAX_ID 254 /* 255 is the broadcast address */

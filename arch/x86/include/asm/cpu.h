@@ -86,17 +86,17 @@ static inline struct cpuid_regs cpuid_checked(u32 leaf, u32 sub)
 	return cpuid(leaf, sub);
 }
 
-#define CR_ACCESSORS(n)                                                            \
-	static inline u64 read_cr##n(void)                                         \
-	{                                                                          \
-		u64 v;                                                             \
-                                                                                   \
-		__asm__ volatile("movq %%cr" #n ", %0" : "=r"(v)::"memory");       \
-		return v;                                                          \
-	}                                                                          \
-	static inline void write_cr##n(u64 v)                                      \
-	{                                                                          \
-		__asm__ volatile("movq %0, %%cr" #n ::"r"(v) : "memory");          \
+#define CR_ACCESSORS(n)                                                      \
+	static inline u64 read_cr##n(void)                                   \
+	{                                                                    \
+		u64 v;                                                       \
+                                                                             \
+		__asm__ volatile("movq %%cr" #n ", %0" : "=r"(v)::"memory"); \
+		return v;                                                    \
+	}                                                                    \
+	static inline void write_cr##n(u64 v)                                \
+	{                                                                    \
+		__asm__ volatile("movq %0, %%cr" #n ::"r"(v) : "memory");    \
 	}
 
 CR_ACCESSORS(0)

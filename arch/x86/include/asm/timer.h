@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The host's timer driver, as the architecture starts it. */
+#ifndef ASM_X86_TIMER_H
+#define ASM_X86_TIMER_H
+
+/* Boot CPU, once, after lapic_cpu_init(): frequencies and the tick's handler. */
+void x86_timer_init(void);
+/* Each CPU: its tick, off until core/ arms it. */
+void x86_timer_cpu_init(void);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From long mode to cupel_main(): what the loader and the ACPI tables say goes into `platform`, memory
+ * and page tables come up, then the boot CPU moves to its own stack and starts its devices. All of it
+ * runs once, on one CPU, with interrupts off.
+ */
+#include <asm/apic.h>
+#include <asm/cpu.h>
+#include <asm/msr.h>
+#include <asm/timer.h>
+#include <cupel/arch.h>
+#include <cupel/config.h>
+#include <cupel/mm.h>
+#include <cupel/platform.h>
+#include <cupel/printk.h>
+#include <cupel/smp.h>
+#include <string.h>
+
+#include "boot.h"
+
+extern u64 x86_boot_tsc;
+
+static struct mem_range ram[PLATFORM_MAX_MEM];
+static u32 nr_ram;
+static char cpu_model[49] = "unknown";
+
+u64 arch_boot_counter(void)
+{
+	return x86_boot_tsc;
+}
+
+const char *arch_cpu_model(void)
+{
+	return cpu_model;
+}
+
+/* Three leaves of 16 bytes: APM vol. 3, E.4.3. Leading blanks are padding. */
+static void read_cpu_model(void)
+{
+	char brand[49] = "", *s = brand;
+
+	if (cpuid(0x80000000, 0).eax < 0x80000004)
+		return;
+	for (u32 i = 0; i < 3; i++) {
+		struct cpuid_regs r = cpuid(0x80000002 + i, 0);
+
+		memcpy(brand + 16 * i, &r, 16);
+	}
+	while (*s == ' ')
+		s++;
+	if (*s)
+		strlcpy(cpu_model, s, sizeof(cpu_model));
+}
+
+/* What boot.S mapped may be read; page 0 only for the BIOS data area. */
+static const void *boot_phys(void *ctx, paddr_t pa, size_t len)
+{
+	u64 limit = *(const u64 *)ctx;
+
+	return pa && pa < limit && len <= limit - pa ? pa_to_va(pa) : NULL;
+}
+
+/* ACPI numbers CPUs as it likes: the one that runs this is 0. */
+static void put_boot_cpu_first(u32 id)
+{
+	struct platform *p = &platform;
+
+	for (u32 i = 1; i < p->nr_cpus; i++) {
+		if (p->cpus[i].hwid == id) {
+			struct cpu_info c = p->cpus[i];
+
+			memmove(&p->cpus[1], &p->cpus[0], i * sizeof(c));
+			p->cpus[0] = c;
+			return;
+		}
+	}
+	if (p->nr_cpus && p->cpus[0].hwid == id)
+		return;
+	p->cpus[0] = (struct cpu_info){ .hwid = id, .enabled = true };
+	p->nr_cpus = 1;
+}
+
+static u32 boot_cpu_id(void)
+{
+	struct cpuid_regs r = cpuid_checked(0xb, 0);
+
+	return r.ebx ? r.edx : cpuid(1, 0).ebx >> CPUID_1_EBX_APIC_ID_SHIFT;
+}
+
+static void read_firmware(u32 how, u32 info)
+{
+	u64 limit = x86_boot_map_size();
+	const struct acpi_access a = { boot_phys, &limit };
+	const char *why = "";
+	int err;
+
+	platform.machine = "";
+	if (how == BOOT_MULTIBOOT)
+		err = multiboot_read_platform(&a, info, &platform, &why);
+	else
+		err = pvh_read_platform(&a, info, &platform, &why);
+	if (err)
+		panic("cannot start: %s", why);
+	err = acpi_read_platform(&a, platform.x86.rsdp ? platform.x86.rsdp : acpi_find_rsdp(&a),
+				 &platform, &why);
+	if (err)
+		printk("ACPI: %s; going on with what is known\n", why);
+	put_boot_cpu_first(boot_cpu_id());
+}
+
+static void reserve(paddr_t base, paddr_t end)
+{
+	base = ALIGN_DOWN(base, PAGE_SIZE);
+	if (platform_reserve_mem(&platform, base, ALIGN_UP(end, PAGE_SIZE) - base))
+		panic("cannot keep 0x%llx..0x%llx out of the free memory", (unsigned long long)base,
+		      (unsigned long long)end);
+}
+
+/* RAM beyond the boot map can't be touched until it is mapped, so it is left out. */
+static void keep_memory(void)
+{
+	u64 limit = x86_boot_map_size();
+
+	reserve(limit, BIT(52));
+	memcpy(ram, platform.mem, sizeof(ram));
+	nr_ram = platform.nr_mem;
+	x86_smp_reserve(ram, nr_ram);
+	reserve(0, MIB(1)); /* BIOS data, EBDA, trampoline */
+	reserve((paddr_t)__image_start, (paddr_t)__image_end);
+	for (u32 i = 0; i < platform.nr_modules; i++)
+		reserve(platform.modules[i].base,
+			platform.modules[i].base + platform.modules[i].size);
+}
+
+void x86_start(u32 how, u32 info)
+{
+	const char *why;
+	void *stack;
+
+	x86_console_early();
+	x86_trap_early_init();
+	read_cpu_model();
+	read_firmware(how, info);
+	if (cmdline_parse(platform.cmdline, &why))
+		printk("command line: %s\n", why);
+	keep_memory();
+	page_alloc_init(&platform);
+	x86_mm_init(ram, nr_ram);
+	x86_console_choose();
+	if (percpu_init(platform.nr_cpus))
+		panic("no memory for the areas of %u CPUs", platform.nr_cpus);
+	set_this_cpu_offset(percpu_offset[0]);
+	stack = x86_stack_map(0);
+	if (!stack)
+		panic("no memory for the first stack");
+	x86_switch_stack(stack, x86_start_on_stack);
+}
+
+void x86_start_on_stack(void)
+{
+	const char *why;
+	int err;
+
+	x86_trap_cpu_init(0);
+	x86_trap_init();
+	lapic_init();
+	lapic_cpu_init();
+	ioapic_init();
+	x86_timer_init();
+	x86_timer_cpu_init();
+	x86_smp_init();
+	err = x86_virt_cpu_init(&why);
+	if (err) {
+		printk("cupel: cannot start: %s\n", why);
+		arch_machine_exit(1);
+	}
+	arch_irq_enable();
+	cupel_main();
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * hvm_start_info (Xen public headers, arch-x86/hvm/start_info.h, the PVH boot ABI) into struct
+ * platform. The loader isn't trusted: every read goes through the access function and is bounded.
+ */
+#include <cupel/errno.h>
+#include <cupel/platform.h>
+
+#include "firmware.h"
+
+#define PVH_MAGIC	0x336ec578
+#define INFO_SIZE_V0	40
+#define INFO_SIZE_V1	56
+#define OFF_MAGIC	0
+#define OFF_VERSION	4
+#define OFF_NR_MODULES	12
+#define OFF_MODULES	16
+#define OFF_CMDLINE	24
+#define OFF_RSDP	32
+#define OFF_MEMMAP	40 /* version 1 */
+#define OFF_NR_MEMMAP	48
+#define MODULE_SIZE	32 /* paddr, size, cmdline_paddr, reserved */
+#define MEMMAP_SIZE	24 /* addr, size, type, reserved */
+#define MEMMAP_MAX	4096
+#define MEMMAP_TYPE_RAM 1
+
+void fw_add_ram(struct platform *p, u64 base, u64 size)
+{
+	u64 end = base + size;
+
+	if (end < base)
+		return;
+	base = ALIGN_UP(base, PAGE_SIZE);
+	end = ALIGN_DOWN(end, PAGE_SIZE);
+	if (base < end)
+		platform_add_mem(p, base, end - base);
+}
+
+int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size)
+{
+	if (!size || !a->phys(a->ctx, base, size))
+		return -EINVAL;
+	if (p->nr_modules == PLATFORM_MAX_MODULES)
+		return 0;
+	p->modules[p->nr_modules++] = (struct module){ .base = base, .size = size };
+	return 0;
+}
+
+int fw_copy_cmdline(const struct acpi_access *a, struct platform *p, paddr_t pa, const char **why)
+{
+	for (u32 i = 0; i < CMDLINE_MAX; i++) {
+		const char *c = a->phys(a->ctx, pa + i, 1);
+
+		*why = "command line out of reach";
+		if (!c)
+			return -EINVAL;
+		p->cmdline[i] = *c;
+		if (!*c)
+			return 0;
+	}
+	*why = "command line too long";
+	return -E2BIG;
+}
+
+static int read_memmap(const struct acpi_access *a, const u8 *info, struct platform *p,
+		       const char **why)
+{
+	u32 n = fw_get32(info, OFF_NR_MEMMAP);
+	const u8 *map = n > MEMMAP_MAX ?
+				NULL :
+				a->phys(a->ctx, fw_get64(info, OFF_MEMMAP), n * (size_t)MEMMAP_SIZE);
+
+	if (!map) {
+		*why = "PVH memory map out of reach";
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < n; i++) {
+		const u8 *e = map + i * MEMMAP_SIZE;
+
+		if (fw_get32(e, 16) == MEMMAP_TYPE_RAM)
+			fw_add_ram(p, fw_get64(e, 0), fw_get64(e, 8));
+	}
+	return 0;
+}
+
+static int read_modules(const struct acpi_access *a, const u8 *info, struct platform *p,
+			const char **why)
+{
+	u32 n = fw_get32(info, OFF_NR_MODULES);
+	const u8 *mods;
+
+	if (n > PLATFORM_MAX_MODULES)
+		n = PLATFORM_MAX_MODULES;
+	mods = n ? a->phys(a->ctx, fw_get64(info, OFF_MODULES), n * (size_t)MODULE_SIZE) : NULL;
+	*why = "PVH module list out of reach";
+	if (n && !mods)
+		return -EINVAL;
+	*why = "PVH module out of reach or empty";
+	for (u32 i = 0; i < n; i++) {
+		const u8 *m = mods + i * MODULE_SIZE;
+
+		if (fw_add_module(a, p, fw_get64(m, 0), fw_get64(m, 8)))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int pvh_read_platform(const struct acpi_access *a, paddr_t addr, struct platform *p, const char **why)
+{
+	const u8 *info = a->phys(a->ctx, addr, INFO_SIZE_V0);
+	int err;
+
+	*why = "no hvm_start_info";
+	if (!info || fw_get32(info, OFF_MAGIC) != PVH_MAGIC)
+		return -EINVAL;
+	*why = "hvm_start_info version 0 has no memory map";
+	if (fw_get32(info, OFF_VERSION) < 1)
+		return -EINVAL;
+	*why = "hvm_start_info out of reach";
+	info = a->phys(a->ctx, addr, INFO_SIZE_V1);
+	if (!info)
+		return -EINVAL;
+	p->firmware = "pvh";
+	p->x86.rsdp = fw_get64(info, OFF_RSDP);
+	if (fw_get64(info, OFF_CMDLINE)) {
+		err = fw_copy_cmdline(a, p, fw_get64(info, OFF_CMDLINE), why);
+		if (err)
+			return err;
+	}
+	err = read_memmap(a, info, p, why);
+	if (err)
+		return err;
+	*why = "hvm_start_info without memory";
+	if (!p->nr_mem)
+		return -EINVAL;
+	return read_modules(a, info, p, why);
+}

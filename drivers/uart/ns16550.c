@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The 16550 as a polled console, usable before memory management and from a panic. Must never wait
+ * for ever: a UART that isn't there, or is stuck, costs a bounded spin a character.
+ */
+#include <asm/io.h>
+#include <cupel/printk.h>
+
+#include "ns16550.h"
+
+/* Far beyond the 87 us a character takes at 115200 baud. */
+#define SPIN_LIMIT 200000
+
+static struct uart_info uart;
+static const struct ns16550_bus *uart_bus;
+
+static volatile void *mmio_reg(const struct uart_info *u, u32 reg)
+{
+	return (volatile void *)(u->base + ((u64)reg << u->reg_shift));
+}
+
+static u8 mmio_bus_read(const struct uart_info *u, u32 reg)
+{
+	if (u->reg_width == 4)
+		return (u8)mmio_read32(mmio_reg(u, reg));
+	return mmio_read8(mmio_reg(u, reg));
+}
+
+static void mmio_bus_write(const struct uart_info *u, u32 reg, u8 value)
+{
+	if (u->reg_width == 4)
+		mmio_write32(mmio_reg(u, reg), value);
+	else
+		mmio_write8(mmio_reg(u, reg), value);
+}
+
+const struct ns16550_bus ns16550_mmio = { mmio_bus_read, mmio_bus_write };
+
+static void send(char ch)
+{
+	for (u32 i = 0; i < SPIN_LIMIT; i++) {
+		if (uart_bus->read(&uart, NS16550_LSR) & NS16550_LSR_THRE)
+			break;
+	}
+	uart_bus->write(&uart, NS16550_THR, (u8)ch);
+}
+
+static void console_putc(struct console *c, char ch)
+{
+	if (ch == '\n')
+		send('\r');
+	send(ch);
+}
+
+static int console_getc_16550(struct console *c)
+{
+	u8 lsr = uart_bus->read(&uart, NS16550_LSR);
+
+	if (lsr == 0xff || !(lsr & NS16550_LSR_DR)) /* all ones: nothing there */
+		return -1;
+	return uart_bus->read(&uart, NS16550_RBR);
+}
+
+static struct console console_16550 = {
+	.name = "ns16550",
+	.putc = console_putc,
+	.getc = console_getc_16550,
+};
+
+static void set_speed(const struct uart_info *u, const struct ns16550_bus *bus)
+{
+	u32 divisor = (u->clock_hz + 8 * NS16550_BAUD) / (16 * NS16550_BAUD);
+
+	if (!divisor)
+		return;
+	bus->write(u, NS16550_LCR, NS16550_LCR_8N1 | NS16550_LCR_DLAB);
+	bus->write(u, NS16550_DLL, (u8)divisor);
+	bus->write(u, NS16550_DLM, (u8)(divisor >> 8));
+}
+
+void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus)
+{
+	bool first = !uart_bus;
+
+	bus->write(u, NS16550_IER, 0);
+	set_speed(u, bus);
+	/* Some models really cut bytes to the word length that reset left: always 8N1. */
+	bus->write(u, NS16550_LCR, NS16550_LCR_8N1);
+	bus->write(u, NS16550_FCR, NS16550_FCR_ENABLE);
+	bus->write(u, NS16550_MCR, NS16550_MCR_DTR | NS16550_MCR_RTS);
+	uart = *u;
+	uart_bus = bus;
+	if (first)
+		console_register(&console_16550);
+}
