@@ -168,7 +168,8 @@ $(O)/guests.cpio: $(GUESTS) $(GUEST_CONF) Makefile
 # --- The text -----------------------------------------------------------------------------------
 # One "file<TAB>command" a line, for compile_commands.json and clang-tidy.
 list-commands:
-	@:$(foreach s,$(filter %.c,$(SRCS)),$(info $s	$(CC) $(CPPFLAGS) $(CFLAGS) -c $s))
+	@:$(foreach s,$(filter %.c,$(SRCS)),$(info $s	$(CC) $(CPPFLAGS) $(if $(filter bench/origin.c,$s),$(BUILD_SAYS)) \
+		$(CFLAGS) -c $s))
 	@:$(foreach s,$(filter %.c,$(GUEST_LIB) $(GUEST_SRCS)),$(info $s	$(CC) $(CPPFLAGS) $(GUEST_CFLAGS) -c $s))
 
 compile_commands.json: $(SRCS) $(GUEST_SRCS) $(GUEST_LIB) Makefile
