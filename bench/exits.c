@@ -123,6 +123,7 @@ static int run_guest(const struct vm_config *c)
 }
 
 static const char *const keys[] = {
+	"ops - list of kinds to measure, by their names in the table (default all)",
 	"samples - values of each kind that the guest takes, at most 4096 (default 1000)",
 	"wfi - trap or native: whether a guest that waits leaves guest mode (default trap)",
 	NULL,
@@ -141,7 +142,8 @@ static int exits_configure(struct vm_config *c)
 {
 	static const char *const wfi[] = { "trap", "native", NULL };
 	struct bench_choice choice;
-	char line[40];
+	const char *ops = cmdline_get("ops");
+	char line[VM_CMDLINE_MAX];
 	u64 samples;
 	int err = bench_check_words(&exits_experiment);
 
@@ -151,7 +153,11 @@ static int exits_configure(struct vm_config *c)
 		err = bench_words("wfi", wfi, "trap", &choice);
 	if (err)
 		return err;
-	snprintf(line, sizeof(line), "samples=%lu", samples);
+	if (snprintf(line, sizeof(line), "samples=%lu%s%s", samples, ops ? " ops=" : "",
+		     ops ? ops : "") >= (int)sizeof(line)) {
+		printk(BENCH ": ops: the list is too long\n");
+		return -EINVAL;
+	}
 	bench_vm_config(c, "exits", 1, line);
 	c->wfi = choice.pick[0];
 	return 0;

@@ -14,6 +14,7 @@
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
+#include <string.h>
 
 u32 bench_powers(u32 last, u32 *list, u32 room)
 {
@@ -52,9 +53,54 @@ u64 bench_scale(u64 value, u64 mul, u64 div)
 	return div ? (u64)div128((u128)value * mul, div, &rem) : 0;
 }
 
-u64 bench_ratio_permille(u64 a, u64 b)
+void bench_rounds_add(struct bench_rounds *r, u32 round, u64 value)
 {
-	return a > b ? bench_scale(a, 1000, b) : bench_scale(b, 1000, a);
+	u32 odd = round & 1;
+
+	if (r->nr[odd] < BENCH_MAX_ROUNDS / 2)
+		r->value[odd][r->nr[odd]++] = value;
+}
+
+/* Sorts value[]. The mean of the middle two where there is no middle. */
+static u64 median(u64 *value, u32 n)
+{
+	for (u32 i = 1; i < n; i++) {
+		u64 held = value[i];
+		u32 k = i;
+
+		for (; k && value[k - 1] > held; k--)
+			value[k] = value[k - 1];
+		value[k] = held;
+	}
+	return n ? (value[(n - 1) / 2] + value[n / 2]) / 2 : 0;
+}
+
+static u32 copy_half(const struct bench_rounds *r, u32 odd, u64 *to)
+{
+	memcpy(to, r->value[odd], r->nr[odd] * sizeof(to[0]));
+	return r->nr[odd];
+}
+
+u64 bench_rounds_half(const struct bench_rounds *r, u32 odd)
+{
+	u64 value[BENCH_MAX_ROUNDS / 2];
+
+	return median(value, copy_half(r, odd, value));
+}
+
+u64 bench_rounds_median(const struct bench_rounds *r)
+{
+	u64 value[BENCH_MAX_ROUNDS];
+	u32 n = copy_half(r, 0, value);
+
+	return median(value, n + copy_half(r, 1, value + n));
+}
+
+u64 bench_rounds_noise(const struct bench_rounds *r)
+{
+	u64 even = bench_rounds_half(r, 0), odd = bench_rounds_half(r, 1);
+
+	return even > odd ? bench_scale(even, 1000, odd) : bench_scale(odd, 1000, even);
 }
 
 const char *bench_tick_unit(void)

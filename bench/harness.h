@@ -44,8 +44,21 @@ int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant,
 /* "name: … row i/n (what)", so that a long run shows where it is. */
 void bench_progress(const char *bench, u32 i, u32 n, const char *what);
 
-/* The larger rate over the smaller, x 1000: the two halves of an A/A run. 0 if either is 0. */
-u64 bench_ratio_permille(u64 a, u64 b);
+/*
+ * What each round of a variant gave. Even and odd rounds are two runs of the same thing, taken turn
+ * by turn: A and A of the A/A run. Medians, so that one round that the host disturbed shows in the
+ * histogram and not in the figure.
+ */
+#define BENCH_MAX_ROUNDS 200
+struct bench_rounds {
+	u64 value[2][BENCH_MAX_ROUNDS / 2];
+	u32 nr[2];
+};
+void bench_rounds_add(struct bench_rounds *r, u32 round, u64 value);
+u64 bench_rounds_half(const struct bench_rounds *r, u32 odd);
+u64 bench_rounds_median(const struct bench_rounds *r);
+/* The larger half over the smaller, x 1000; 0 if either is 0. */
+u64 bench_rounds_noise(const struct bench_rounds *r);
 /* value * mul / div without a wrap on the way; div = 0 gives 0. */
 u64 bench_scale(u64 value, u64 mul, u64 div);
 
@@ -97,6 +110,8 @@ struct table {
 void table_begin(struct table *t, const char *title, const char *const *heads);
 /* Append a cell; a table that is full drops what comes after and says so when printed. */
 void table_cell(struct table *t, const char *fmt, ...) __printf(2, 3);
+/* num / den with three decimals. */
+void table_cell_ratio(struct table *t, u64 num, u64 den);
 void table_print(const struct table *t);
 
 /* --- Records ------------------------------------------------------------------------------------ */

@@ -13,6 +13,7 @@
 #include <cupel/mm.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
+#include <string.h>
 
 #define BENCH	 "locks"
 #define BATCH	 64 /* operations between two readings of the clock, whose cost is thus spread */
@@ -93,7 +94,7 @@ struct seat {
 
 struct side {
 	struct hist hist;
-	u64 rate[2], rounds[2]; /* operations/s of all CPUs, even and odd rounds */
+	struct bench_rounds rate; /* operations/s of all CPUs together */
 };
 
 static struct seat *seat[NR_CPUS];
@@ -151,6 +152,7 @@ static int locks_round(void *ctx, u32 variant, u32 number)
 	struct bench_gang g = { .cpus = r->cpus, .fn = round_member, .ctx = r };
 	struct side *d = &side[variant];
 	int err = seats_make(r->cpus);
+	u64 rate = 0;
 
 	r->fn = ops[variant].fn;
 	if (!err)
@@ -159,21 +161,24 @@ static int locks_round(void *ctx, u32 variant, u32 number)
 		return err;
 	for (u32 i = 0; i < r->cpus; i++) {
 		hist_merge(&d->hist, &seat[i]->hist);
-		d->rate[number & 1] += bench_scale(seat[i]->calls, arch_counter_hz(), seat[i]->ticks);
+		rate += bench_scale(seat[i]->calls, arch_counter_hz(), seat[i]->ticks);
 	}
-	d->rounds[number & 1]++;
+	bench_rounds_add(&d->rate, number, rate);
 	return 0;
 }
 
-static u64 half_rate(const struct side *d, u32 half)
+/* A sample is of BATCH operations: nanoseconds for one, to a tenth. */
+static void cell_ns(u64 ticks)
 {
-	return d->rounds[half] ? d->rate[half] / d->rounds[half] : 0;
+	u64 tenths = ticks_to_ns(ticks * 10) / BATCH;
+
+	table_cell(&table, "%lu.%lu", tenths / 10, tenths % 10);
 }
 
 static void report(u32 op, u32 cpus)
 {
 	const struct side *d = &side[op];
-	u64 rate = (d->rate[0] + d->rate[1]) / (d->rounds[0] + d->rounds[1]);
+	u64 rate = bench_rounds_median(&d->rate);
 	static struct record r;
 
 	record_begin(&r, BENCH, "ticks/64 ops");
@@ -181,17 +186,17 @@ static void report(u32 op, u32 cpus)
 	record_num(&r.sweep, "cpus", cpus);
 	hist_summary(&d->hist, &r.summary);
 	r.hist = &d->hist;
-	r.noise_permille = bench_ratio_permille(half_rate(d, 0), half_rate(d, 1));
+	r.noise_permille = bench_rounds_noise(&d->rate);
 	record_num(&r.counters, "ops_per_s", rate);
 	record_emit(&r);
 	table_cell(&table, "%s", ops[op].name);
 	table_cell(&table, "%u", cpus);
-	table_cell(&table, "%lu", ticks_to_ns(r.summary.min * 1000 / BATCH));
-	table_cell(&table, "%lu", ticks_to_ns(r.summary.p50 * 1000 / BATCH));
-	table_cell(&table, "%lu", ticks_to_ns(r.summary.p99 * 1000 / BATCH));
+	cell_ns(r.summary.min);
+	cell_ns(r.summary.p50);
+	cell_ns(r.summary.p99);
 	table_cell(&table, "%lu", rate / cpus);
 	table_cell(&table, "%lu", rate);
-	table_cell(&table, "%lu.%03lu", r.noise_permille / 1000, r.noise_permille % 1000);
+	table_cell_ratio(&table, r.noise_permille, 1000);
 }
 
 static int locks_row(u32 cpus)
@@ -200,7 +205,7 @@ static int locks_row(u32 cpus)
 	int err;
 
 	for (u32 i = 0; i < ARRAY_SIZE(ops); i++)
-		side[i] = (struct side){ .rounds = { 0 } };
+		memset(&side[i], 0, sizeof(side[i]));
 	err = bench_interleave(words.rounds, ARRAY_SIZE(ops), locks_round, &r);
 	for (u32 i = 0; !err && i < ARRAY_SIZE(ops); i++)
 		report(i, cpus);
@@ -230,7 +235,7 @@ static int words_read(struct locks_words *w)
 	if (!err)
 		err = bench_numbers("cpus", nr_cpus_online, w->cpus, MAX_ROWS, &w->nr_cpus);
 	if (!err)
-		err = bench_number("rounds", 2, 1000, 6, &w->rounds);
+		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 6, &w->rounds);
 	if (!err)
 		err = bench_number("duration", 1, 60000, 20, &w->duration_ms);
 	if (!err && !w->nr_cpus)
@@ -240,7 +245,7 @@ static int words_read(struct locks_words *w)
 
 static int locks_run(void)
 {
-	static const char *const heads[] = { "operation", "CPUs", "min ps", "median ps", "p99 ps",
+	static const char *const heads[] = { "operation", "CPUs", "min ns", "median ns", "p99 ns",
 					     "ops/s per CPU", "total", "A/A", NULL };
 	int err = words_read(&words);
 

@@ -27,7 +27,8 @@ struct storm {
 /* One variant, over all its rounds. */
 struct storm_side {
 	struct hist hist; /* wall time of a round, ticks */
-	u64 ticks[2], rounds[2]; /* even and odd rounds: the A/A run */
+	struct bench_rounds wall; /* the same, by round */
+	u64 ticks; /* their sum */
 	struct load_counts timed, counted;
 };
 
@@ -87,8 +88,8 @@ static int storm_round(void *ctx, u32 variant, u32 round)
 		return err;
 	load_counts_sum(&d->timed, &counts);
 	hist_add(&d->hist, ticks);
-	d->ticks[round & 1] += ticks;
-	d->rounds[round & 1]++;
+	bench_rounds_add(&d->wall, round, ticks);
+	d->ticks += ticks;
 	return 0;
 }
 
@@ -105,11 +106,6 @@ static int storm_counted(const struct storm *s, u32 variant)
 	return err;
 }
 
-static u64 half_ticks(const struct storm_side *d, u32 half)
-{
-	return d->rounds[half] ? d->ticks[half] / d->rounds[half] : 0;
-}
-
 static void emit(const struct storm *s, u32 variant, const struct summary *sum)
 {
 	const struct storm_side *d = &side[variant];
@@ -123,7 +119,7 @@ static void emit(const struct storm *s, u32 variant, const struct summary *sum)
 	record_num(&r.sweep, "messages", s->messages);
 	r.summary = *sum;
 	r.hist = &d->hist;
-	r.noise_permille = bench_ratio_permille(half_ticks(d, 0), half_ticks(d, 1));
+	r.noise_permille = bench_rounds_noise(&d->wall);
 	record_num(&r.counters, "wall_ns", ticks_to_ns(sum->p50));
 	load_record_counts(&r, &d->timed, &d->counted);
 	record_emit(&r);
@@ -137,8 +133,6 @@ static u64 per_second(u64 count, u64 ticks)
 static void row(const struct storm *s, u32 variant, const struct summary *sum)
 {
 	const struct storm_side *d = &side[variant];
-	u64 ticks = d->ticks[0] + d->ticks[1];
-	u64 noise = bench_ratio_permille(half_ticks(d, 0), half_ticks(d, 1));
 
 	table_cell(&table, "%s %s", load_irqchips[s->irqchip],
 		   load_irqstates[s->irqstate.pick[variant]]);
@@ -146,11 +140,11 @@ static void row(const struct storm *s, u32 variant, const struct summary *sum)
 	table_cell(&table, "%lu", ticks_to_ns(sum->p50) / 1000);
 	table_cell(&table, "%lu", ticks_to_ns(sum->max) / 1000);
 	table_cell(&table, "%lu", sum->n);
-	table_cell(&table, "%lu", per_second(d->timed.loads, ticks));
-	table_cell(&table, "%lu", per_second(d->timed.active_writes, ticks));
+	table_cell(&table, "%lu", per_second(d->timed.loads, d->ticks));
+	table_cell(&table, "%lu", per_second(d->timed.active_writes, d->ticks));
 	table_cell(&table, "%lu", d->counted.lock.acquired);
 	table_cell(&table, "%lu", d->counted.lock.contended);
-	table_cell(&table, "%lu.%03lu", noise / 1000, noise % 1000);
+	table_cell_ratio(&table, bench_rounds_noise(&d->wall), 1000);
 }
 
 static int storm_compare(struct storm *s, u64 rounds)
@@ -195,7 +189,7 @@ int overcommit_run(const char *bench, u32 vms)
 	if (!err)
 		err = bench_numbers("vcpus", 128, list, 1, &nr);
 	if (!err)
-		err = bench_number("rounds", 2, 1000, 4, &rounds);
+		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 4, &rounds);
 	if (!err)
 		err = bench_number("messages", 1, 10000000, 500, &s.messages);
 	if (err)

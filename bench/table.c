@@ -43,6 +43,13 @@ void table_cell(struct table *t, const char *fmt, ...)
 	add_text(t, cell);
 }
 
+void table_cell_ratio(struct table *t, u64 num, u64 den)
+{
+	u64 thousandths = bench_scale(num, 1000, den);
+
+	table_cell(t, "%lu.%03lu", thousandths / 1000, thousandths % 1000);
+}
+
 static u32 column_width(const struct table *t, u32 column, u32 cells)
 {
 	u32 width = 0;
@@ -120,5 +127,4 @@ void table_print(const struct table *t)
 		print_row(t, i, width);
 	if (t->cells > TABLE_CELLS)
 		printk("(the table is full: rows are missing; every row has its record)\n");
-	printk("\n");
 }

@@ -40,8 +40,7 @@ struct side {
 	struct vm *vm;
 	u32 irqstate;
 	struct hist hist;
-	u64 rate[2]; /* sum of exits/s over even and odd rounds: A and A of the A/A run */
-	u32 rounds[2];
+	struct bench_rounds rate; /* exits/s of all vCPUs together */
 	struct load_counts timed, counted;
 };
 
@@ -178,8 +177,7 @@ static int timed_round(void *ctx, u32 variant, u32 round)
 	load_counts_sum(&s->timed, &after);
 	for (u32 i = 0; i < g->vcpus; i++)
 		hist_merge(&s->hist, &seat[i]->hist);
-	s->rate[round & 1] += round_rate(g->vcpus);
-	s->rounds[round & 1]++;
+	bench_rounds_add(&s->rate, round, round_rate(g->vcpus));
 	return 0;
 }
 
@@ -246,23 +244,9 @@ static int group_measure(struct group *g)
 
 /* --- What it showed ------------------------------------------------------------------------------ */
 
-static u64 side_rate(const struct side *s)
-{
-	return (s->rate[0] + s->rate[1]) / (s->rounds[0] + s->rounds[1]);
-}
-
-static u64 half_rate(const struct side *s, u32 half)
-{
-	return s->rounds[half] ? s->rate[half] / s->rounds[half] : 0;
-}
-
-static u64 side_noise(const struct side *s)
-{
-	return bench_ratio_permille(half_rate(s, 0), half_rate(s, 1));
-}
-
 static void emit(const struct group *g, const struct side *s, const struct summary *sum)
 {
+	u64 rate = bench_rounds_median(&s->rate);
 	static struct record r;
 
 	record_begin(&r, BENCH, "ticks");
@@ -272,9 +256,9 @@ static void emit(const struct group *g, const struct side *s, const struct summa
 	record_num(&r.sweep, "vcpus", g->vcpus);
 	r.summary = *sum;
 	r.hist = &s->hist;
-	r.noise_permille = side_noise(s);
-	record_num(&r.counters, "exits_per_s", side_rate(s));
-	record_num(&r.counters, "exits_per_s_vcpu", side_rate(s) / g->vcpus);
+	r.noise_permille = bench_rounds_noise(&s->rate);
+	record_num(&r.counters, "exits_per_s", rate);
+	record_num(&r.counters, "exits_per_s_vcpu", rate / g->vcpus);
 	record_num(&r.counters, "min_ns", ticks_to_ns(sum->min));
 	record_num(&r.counters, "p50_ns", ticks_to_ns(sum->p50));
 	record_num(&r.counters, "p99_ns", ticks_to_ns(sum->p99));
@@ -283,20 +267,15 @@ static void emit(const struct group *g, const struct side *s, const struct summa
 	record_emit(&r);
 }
 
-static void cell_ratio(struct table *t, u64 num, u64 den)
-{
-	u64 thousandths = bench_scale(num, 1000, den);
-
-	table_cell(t, "%lu.%03u", thousandths / 1000, (u32)(thousandths % 1000));
-}
-
 static void detail_row(const struct group *g, const struct side *s, const struct summary *sum)
 {
+	u64 rate = bench_rounds_median(&s->rate);
+
 	table_cell(&detail, "%s %s %s", load_irqchips[g->irqchip], pages[g->page],
 		   load_irqstates[s->irqstate]);
 	table_cell(&detail, "%u", g->vcpus);
-	table_cell(&detail, "%lu", side_rate(s) / g->vcpus);
-	table_cell(&detail, "%lu", side_rate(s));
+	table_cell(&detail, "%lu", rate / g->vcpus);
+	table_cell(&detail, "%lu", rate);
 	table_cell(&detail, "%lu", ticks_to_ns(sum->min));
 	table_cell(&detail, "%lu", ticks_to_ns(sum->p50));
 	table_cell(&detail, "%lu", ticks_to_ns(sum->p99));
@@ -304,8 +283,8 @@ static void detail_row(const struct group *g, const struct side *s, const struct
 	table_cell(&detail, "%lu", sum->n);
 	table_cell(&detail, "%lu", s->counted.lock.acquired);
 	table_cell(&detail, "%lu", s->counted.lock.contended);
-	cell_ratio(&detail, s->counted.lock.acquired, s->counted.loads);
-	cell_ratio(&detail, s->counted.active_writes, s->counted.loads);
+	table_cell_ratio(&detail, s->counted.lock.acquired, s->counted.loads);
+	table_cell_ratio(&detail, s->counted.active_writes, s->counted.loads);
 }
 
 static void noise_row(const struct group *g, const struct side *s)
@@ -315,9 +294,9 @@ static void noise_row(const struct group *g, const struct side *s)
 	table_cell(&noise, "%s %s %s against %s", load_irqchips[g->irqchip], pages[g->page], state,
 		   state);
 	table_cell(&noise, "%u", g->vcpus);
-	table_cell(&noise, "%lu", half_rate(s, 0) / g->vcpus);
-	table_cell(&noise, "%lu", half_rate(s, 1) / g->vcpus);
-	cell_ratio(&noise, side_noise(s), 1000);
+	table_cell(&noise, "%lu", bench_rounds_half(&s->rate, 0) / g->vcpus);
+	table_cell(&noise, "%lu", bench_rounds_half(&s->rate, 1) / g->vcpus);
+	table_cell_ratio(&noise, bench_rounds_noise(&s->rate), 1000);
 }
 
 static void group_report(const struct group *g, u32 row)
@@ -330,7 +309,8 @@ static void group_report(const struct group *g, u32 row)
 		emit(g, s, &sum);
 		detail_row(g, s, &sum);
 		noise_row(g, s);
-		result[row][g->page][g->irqchip][s->irqstate] = side_rate(s) / g->vcpus;
+		result[row][g->page][g->irqchip][s->irqstate] =
+			bench_rounds_median(&s->rate) / g->vcpus;
 	}
 }
 
@@ -393,7 +373,7 @@ static int words_read(struct words *w)
 	if (!err)
 		err = bench_numbers("vcpus", most, w->vcpus, MAX_ROWS, &w->nr_vcpus);
 	if (!err)
-		err = bench_number("rounds", 2, 1000, 6, &w->rounds);
+		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 6, &w->rounds);
 	if (!err)
 		err = bench_number("loads", 1, 100000000, 0, &w->loads);
 	if (!err)
