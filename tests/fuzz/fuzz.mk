@@ -15,13 +15,17 @@ FUZZ_SRCS_conf := core/config.c core/vm_config.c
 FUZZ_SRCS_elf := core/guest_image.c
 FUZZ_LIBS_fdt := -lfdt
 
-FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Itests/unit/arch/include -Iinclude/libc -Wall \
+FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Iarch/x86/include -Wall -Wno-macro-redefined \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 $(FUZZ)/%.o: %.c Makefile tests/fuzz/fuzz.mk
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(FUZZ_INCLUDES) -MMD -MP -c $< -o $@
+
+# The code under test sees its own C library headers, the targets those of the host.
+$(FUZZ)/%.o: FUZZ_INCLUDES := -Iinclude/libc
+$(FUZZ)/tests/fuzz/%.o: FUZZ_INCLUDES :=
 
 define fuzz_rule
 FUZZ_OBJS_$(1) := $(patsubst %.c,$(FUZZ)/%.o,tests/fuzz/fuzz_$(1).c tests/fuzz/host.c $(FUZZ_SRCS_$(1)))
