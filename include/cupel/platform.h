@@ -49,6 +49,7 @@ struct gic_info {
 
 struct arm_timer_info { /* INTIDs (PPI number + 16), 0 = absent */
 	u32 phys_ns, virt, hyp_phys, hyp_virt;
+	u32 clock_hz; /* for a CNTFRQ_EL0 that firmware left zero; 0 = not said */
 };
 
 enum psci_conduit { PSCI_NONE, PSCI_SMC, PSCI_HVC };

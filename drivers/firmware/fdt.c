@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Device tree -> struct platform, through libfdt. The tree is untrusted: a truncated or malformed one
+ * gives an errno and a reason, whatever it says. Nothing here touches hardware or keeps a pointer into
+ * the tree, and it is built for the host too. Layout: Devicetree Specification v0.4; nodes as in
+ * Linux's Documentation/devicetree/bindings.
+ */
+#include <cupel/errno.h>
+#include <cupel/platform.h>
+#include <libfdt.h>
+#include <string.h>
+
+#define MAX_DEPTH   16 /* of buses between a device and the root */
+#define NAME_LENGTH 64
+
+struct reader {
+	const void *fdt;
+	struct platform *p;
+	const char *why;
+	int gic; /* node offset, -1 = none */
+};
+
+static char machine_name[NAME_LENGTH];
+
+static int bad(struct reader *r, int err, const char *why)
+{
+	r->why = why;
+	return err;
+}
+
+/* --- Numbers -------------------------------------------------------------------------------- */
+
+static bool prop_u32(const struct reader *r, int node, const char *name, u32 *out)
+{
+	int len;
+	const fdt32_t *cell = fdt_getprop(r->fdt, node, name, &len);
+
+	if (!cell || len != 4)
+		return false;
+	*out = fdt32_ld(cell);
+	return true;
+}
+
+/* 1 or 2 cells as one number. */
+static u64 cells_value(const fdt32_t *cell, int count)
+{
+	u64 value = 0;
+
+	for (int i = 0; i < count; i++)
+		value = value << 32 | fdt32_ld(cell + i);
+	return value;
+}
+
+struct cells {
+	int address, size;
+};
+
+/* How a node's children write addresses. Sizes of zero cells are allowed (/cpus). */
+static bool read_cells(const struct reader *r, int node, struct cells *c)
+{
+	c->address = fdt_address_cells(r->fdt, node);
+	c->size = fdt_size_cells(r->fdt, node);
+	return c->address >= 1 && c->address <= 2 && c->size >= 0 && c->size <= 2;
+}
+
+/* One entry of a "ranges": child address, parent address, length. True when it holds `addr`. */
+static bool apply_range(const fdt32_t *entry, struct cells child, int parent_cells, u64 size, u64 *addr)
+{
+	u64 from = cells_value(entry, child.address);
+	u64 to = cells_value(entry + child.address, parent_cells);
+	u64 len = cells_value(entry + child.address + parent_cells, child.size);
+
+	if (*addr < from || *addr - from >= len || size > len - (*addr - from))
+		return false;
+	return !__builtin_add_overflow(*addr - from, to, addr);
+}
+
+/* From the address space of `bus`'s children to that of `bus` itself. */
+static bool translate_one(const struct reader *r, int bus, int parent, u64 size, u64 *addr)
+{
+	struct cells child, up;
+	int len, entry;
+	const fdt32_t *ranges = fdt_getprop(r->fdt, bus, "ranges", &len);
+
+	if (!ranges)
+		return false; /* not reachable from the CPU */
+	if (len == 0)
+		return true;
+	if (!read_cells(r, bus, &child) || !read_cells(r, parent, &up))
+		return false;
+	entry = child.address + up.address + child.size;
+	for (int i = 0; i + entry <= len / 4; i += entry) {
+		if (apply_range(ranges + i, child, up.address, size, addr))
+			return true;
+	}
+	return false;
+}
+
+/* An address that `node`'s parent bus uses, as the CPU sees it. */
+static bool translate(const struct reader *r, int node, u64 size, u64 *addr)
+{
+	int bus = fdt_parent_offset(r->fdt, node);
+
+	for (int depth = 0; bus > 0 && depth < MAX_DEPTH; depth++) {
+		int parent = fdt_parent_offset(r->fdt, bus);
+
+		if (parent < 0 || !translate_one(r, bus, parent, size, addr))
+			return false;
+		bus = parent;
+	}
+	return bus == 0;
+}
+
+/* Entry `index` of "reg", as the CPU sees it. -ENOENT when there are fewer. */
+static int read_reg(struct reader *r, int node, int index, struct mem_range *out)
+{
+	struct cells c;
+	int len, entry;
+	int parent = fdt_parent_offset(r->fdt, node);
+	const fdt32_t *reg = fdt_getprop(r->fdt, node, "reg", &len);
+	u64 end;
+
+	if (!reg || parent < 0)
+		return -ENOENT;
+	if (!read_cells(r, parent, &c))
+		return bad(r, -EINVAL, "bad #address-cells or #size-cells");
+	entry = c.address + c.size;
+	if (len % (4 * entry))
+		return bad(r, -EINVAL, "a reg property of the wrong length");
+	if (index >= len / (4 * entry))
+		return -ENOENT;
+	reg += index * entry;
+	out->base = cells_value(reg, c.address);
+	out->size = cells_value(reg + c.address, c.size);
+	if (!translate(r, node, out->size, &out->base))
+		return bad(r, -EINVAL, "a reg property that no bus maps");
+	if (__builtin_add_overflow(out->base, out->size, &end))
+		return bad(r, -EINVAL, "a reg property that wraps");
+	return 0;
+}
+
+static bool has_string(const struct reader *r, int node, const char *name, const char *value)
+{
+	int len;
+	const char *s = fdt_getprop(r->fdt, node, name, &len);
+
+	return s && len > 0 && s[len - 1] == '\0' && strcmp(s, value) == 0;
+}
+
+static bool compatible(const struct reader *r, int node, const char *const *names)
+{
+	for (; *names; names++) {
+		if (fdt_node_check_compatible(r->fdt, node, *names) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Devicetree Specification 2.3.4: no status means "okay". */
+static bool status_okay(const struct reader *r, int node)
+{
+	return !fdt_getprop(r->fdt, node, "status", NULL) || has_string(r, node, "status", "okay") ||
+	       has_string(r, node, "status", "ok");
+}
+
+/* First usable node with one of the names, -ENOENT when there is none. */
+static int find_compatible(const struct reader *r, const char *const *names)
+{
+	int node = -1;
+
+	while ((node = fdt_next_node(r->fdt, node, NULL)) >= 0) {
+		if (compatible(r, node, names) && status_okay(r, node))
+			return node;
+	}
+	return -ENOENT;
+}
+
+/* --- Memory --------------------------------------------------------------------------------- */
+
+static int add_memory_node(struct reader *r, int node)
+{
+	struct mem_range range;
+	int err;
+
+	for (int i = 0; (err = read_reg(r, node, i, &range)) == 0; i++) {
+		if (range.size && platform_add_mem(r->p, range.base, range.size))
+			return bad(r, -ENOSPC, "more RAM ranges than can be kept");
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+static int read_memory(struct reader *r)
+{
+	int node, err;
+
+	fdt_for_each_subnode(node, r->fdt, 0) {
+		if (!has_string(r, node, "device_type", "memory") || !status_okay(r, node))
+			continue;
+		err = add_memory_node(r, node);
+		if (err)
+			return err;
+	}
+	return r->p->nr_mem ? 0 : bad(r, -ENOENT, "no RAM");
+}
+
+static int reserve(struct reader *r, u64 base, u64 size)
+{
+	u64 end;
+
+	if (__builtin_add_overflow(base, size, &end))
+		return bad(r, -EINVAL, "a reserved range that wraps");
+	if (size && platform_reserve_mem(r->p, base, size))
+		return bad(r, -ENOSPC, "more reserved ranges than can be kept");
+	return 0;
+}
+
+static int reserve_node(struct reader *r, int node)
+{
+	struct mem_range range;
+	int err = 0;
+
+	for (int i = 0; err == 0; i++) {
+		err = read_reg(r, node, i, &range);
+		if (err == 0)
+			err = reserve(r, range.base, range.size);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+static int read_reservations(struct reader *r)
+{
+	int parent = fdt_path_offset(r->fdt, "/reserved-memory");
+	int count = fdt_num_mem_rsv(r->fdt);
+	int node, err = 0;
+
+	for (int i = 0; i < count && !err; i++) {
+		u64 base, size;
+
+		if (fdt_get_mem_rsv(r->fdt, i, &base, &size))
+			return bad(r, -EINVAL, "a broken memory reservation block");
+		err = reserve(r, base, size);
+	}
+	if (err || parent < 0)
+		return err;
+	fdt_for_each_subnode(node, r->fdt, parent) {
+		err = reserve_node(r, node);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* --- CPUs ----------------------------------------------------------------------------------- */
+
+static int add_cpu(struct reader *r, int node, int address_cells)
+{
+	struct platform *p = r->p;
+	int len;
+	const fdt32_t *reg = fdt_getprop(r->fdt, node, "reg", &len);
+	u64 hwid;
+
+	if (!reg || len != 4 * address_cells)
+		return bad(r, -EINVAL, "a CPU without a proper reg");
+	if (p->nr_cpus == NR_CPUS)
+		return 0; /* those beyond what we have room for stay off */
+	hwid = cells_value(reg, address_cells);
+	for (u32 i = 0; i < p->nr_cpus; i++) {
+		if (p->cpus[i].hwid == hwid)
+			return bad(r, -EINVAL, "two CPUs with the same reg");
+	}
+	p->cpus[p->nr_cpus++] = (struct cpu_info){
+		.hwid = hwid,
+		.enabled = status_okay(r, node) && has_string(r, node, "enable-method", "psci"),
+	};
+	return 0;
+}
+
+static int read_cpus(struct reader *r)
+{
+	int cpus = fdt_path_offset(r->fdt, "/cpus");
+	int cells, node, err;
+
+	if (cpus < 0)
+		return bad(r, -ENOENT, "no /cpus node");
+	cells = fdt_address_cells(r->fdt, cpus);
+	if (cells < 1 || cells > 2)
+		return bad(r, -EINVAL, "bad #address-cells in /cpus");
+	fdt_for_each_subnode(node, r->fdt, cpus) {
+		if (!has_string(r, node, "device_type", "cpu"))
+			continue;
+		err = add_cpu(r, node, cells);
+		if (err)
+			return err;
+	}
+	return r->p->nr_cpus ? 0 : bad(r, -ENOENT, "no CPUs");
+}
+
+/* --- What the loader chose ------------------------------------------------------------------ */
+
+static bool read_address(const struct reader *r, int node, const char *name, u64 *out)
+{
+	int len;
+	const fdt32_t *cell = fdt_getprop(r->fdt, node, name, &len);
+
+	if (!cell || (len != 4 && len != 8))
+		return false;
+	*out = cells_value(cell, len / 4);
+	return true;
+}
+
+static int read_initrd(struct reader *r, int chosen)
+{
+	struct platform *p = r->p;
+	u64 start, end;
+
+	if (!read_address(r, chosen, "linux,initrd-start", &start) ||
+	    !read_address(r, chosen, "linux,initrd-end", &end) || start == end)
+		return 0;
+	if (end < start)
+		return bad(r, -EINVAL, "an initrd that ends before it starts");
+	p->modules[p->nr_modules++] = (struct module){ .base = start, .size = end - start };
+	return reserve(r, start, end - start);
+}
+
+static int read_cmdline(struct reader *r, int chosen)
+{
+	int len;
+	const char *args = fdt_getprop(r->fdt, chosen, "bootargs", &len);
+
+	if (!args || len == 0)
+		return 0;
+	if (args[len - 1] != '\0')
+		return bad(r, -EINVAL, "a command line without an end");
+	if (strlcpy(r->p->cmdline, args, CMDLINE_MAX) >= CMDLINE_MAX)
+		return bad(r, -E2BIG, "the command line is too long");
+	return 0;
+}
+
+static int read_uart(struct reader *r, int node)
+{
+	static const char *const pl011[] = { "arm,pl011", "arm,sbsa-uart", NULL };
+	static const char *const ns16550[] = { "ns16550a", "ns16550", "snps,dw-apb-uart", NULL };
+	struct uart_info *u = &r->p->uart;
+	struct mem_range range;
+	int err;
+
+	if (!compatible(r, node, pl011) && !compatible(r, node, ns16550))
+		return 0;
+	err = read_reg(r, node, 0, &range);
+	if (err)
+		return err == -ENOENT ? bad(r, -EINVAL, "a console without a reg") : err;
+	u->base = range.base;
+	u->reg_width = 1;
+	if (compatible(r, node, pl011)) {
+		u->kind = UART_PL011;
+		u->reg_width = 4;
+		return 0;
+	}
+	u->kind = UART_16550;
+	prop_u32(r, node, "reg-shift", &u->reg_shift);
+	prop_u32(r, node, "reg-io-width", &u->reg_width);
+	if (u->reg_shift > 4 || (u->reg_width != 1 && u->reg_width != 2 && u->reg_width != 4))
+		return bad(r, -EINVAL, "a 16550 with odd registers");
+	return 0;
+}
+
+/* "path-or-alias:options" */
+static int console_node(const struct reader *r, int chosen)
+{
+	int len;
+	const char *path = fdt_getprop(r->fdt, chosen, "stdout-path", &len);
+	const char *colon;
+
+	if (!path)
+		path = fdt_getprop(r->fdt, chosen, "linux,stdout-path", &len);
+	if (!path || len <= 0 || path[len - 1] != '\0')
+		return -ENOENT;
+	colon = strchr(path, ':');
+	return fdt_path_offset_namelen(r->fdt, path, colon ? (int)(colon - path) : (int)strlen(path));
+}
+
+static int read_chosen(struct reader *r)
+{
+	int chosen = fdt_path_offset(r->fdt, "/chosen");
+	int node, err;
+
+	if (chosen < 0)
+		return 0;
+	/* The console first: it is where the other complaints are printed. */
+	node = console_node(r, chosen);
+	err = node >= 0 ? read_uart(r, node) : 0;
+	if (!err)
+		err = read_cmdline(r, chosen);
+	if (!err)
+		err = read_initrd(r, chosen);
+	return err;
+}
+
+/* --- Interrupt controller, timer, PSCI ------------------------------------------------------ */
+
+/* Entry `index` of "interrupts" as an INTID; 0 when it is not there. "#interrupt-cells" is the GIC's. */
+static u32 read_intid(const struct reader *r, int node, u32 index)
+{
+	u32 cells, kind, number;
+	int len;
+	const fdt32_t *list = fdt_getprop(r->fdt, node, "interrupts", &len);
+
+	if (r->gic < 0 || !prop_u32(r, r->gic, "#interrupt-cells", &cells) || cells < 3 || cells > 4)
+		return 0;
+	if (!list || (index + 1) * cells > (u32)len / 4)
+		return 0;
+	kind = fdt32_ld(list + index * cells);
+	number = fdt32_ld(list + index * cells + 1);
+	if (kind == 1)
+		return number < 16 ? number + 16 : 0;
+	return kind == 0 && number < 988 ? number + 32 : 0;
+}
+
+static int read_gicv3(struct reader *r)
+{
+	struct gic_info *g = &r->p->gic;
+	u32 regions = 1;
+	int err = read_reg(r, r->gic, 0, &g->dist);
+
+	prop_u32(r, r->gic, "#redistributor-regions", &regions);
+	if (regions < 1 || regions > PLATFORM_MAX_REDISTS)
+		return bad(r, -EINVAL, "a GICv3 with too many redistributor regions");
+	while (!err && g->nr_redist < regions) {
+		err = read_reg(r, r->gic, (int)g->nr_redist + 1, &g->redist[g->nr_redist]);
+		if (!err)
+			g->nr_redist++;
+	}
+	if (err)
+		return err == -ENOENT ? bad(r, -EINVAL, "a GICv3 with too few reg entries") : err;
+	read_address(r, r->gic, "redistributor-stride", &g->redist_stride);
+	if (g->redist_stride % KIB(64) || (g->redist_stride && g->redist_stride < KIB(128)))
+		return bad(r, -EINVAL, "a GICv3 with an odd redistributor-stride");
+	g->kind = GIC_V3;
+	return 0;
+}
+
+static int read_gicv2(struct reader *r)
+{
+	struct gic_info *g = &r->p->gic;
+	int err = read_reg(r, r->gic, 0, &g->dist);
+
+	if (!err)
+		err = read_reg(r, r->gic, 1, &g->cpu_if);
+	if (err)
+		return err == -ENOENT ? bad(r, -EINVAL, "a GICv2 with too few reg entries") : err;
+	/* Without virtualization the last two are left out. */
+	err = read_reg(r, r->gic, 2, &g->hyp_if);
+	if (!err)
+		err = read_reg(r, r->gic, 3, &g->vcpu_if);
+	g->kind = GIC_V2;
+	return err == -ENOENT ? 0 : err;
+}
+
+static int read_gic(struct reader *r)
+{
+	static const char *const v3[] = { "arm,gic-v3", NULL };
+	static const char *const v2[] = { "arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a9-gic",
+					  "arm,cortex-a7-gic", NULL };
+	int err;
+
+	r->gic = find_compatible(r, v3);
+	if (r->gic >= 0) {
+		err = read_gicv3(r);
+	} else {
+		r->gic = find_compatible(r, v2);
+		if (r->gic < 0)
+			return 0;
+		err = read_gicv2(r);
+	}
+	r->p->gic.maint_intid = read_intid(r, r->gic, 0);
+	return err;
+}
+
+static void read_timer(struct reader *r)
+{
+	static const char *const names[] = { "arm,armv8-timer", "arm,armv7-timer", NULL };
+	struct arm_timer_info *t = &r->p->timer;
+	int node = find_compatible(r, names);
+
+	if (node < 0)
+		return;
+	/* Secure physical, non-secure physical, virtual, EL2 physical, EL2 virtual. */
+	t->phys_ns = read_intid(r, node, 1);
+	t->virt = read_intid(r, node, 2);
+	t->hyp_phys = read_intid(r, node, 3);
+	t->hyp_virt = read_intid(r, node, 4);
+	prop_u32(r, node, "clock-frequency", &t->clock_hz);
+}
+
+/* The 0.1 binding, with function numbers of its own, is not spoken here. */
+static void read_psci(struct reader *r)
+{
+	static const char *const names[] = { "arm,psci-1.0", "arm,psci-0.2", NULL };
+	int node = find_compatible(r, names);
+
+	if (node < 0)
+		return;
+	if (has_string(r, node, "method", "smc"))
+		r->p->psci = PSCI_SMC;
+	else if (has_string(r, node, "method", "hvc"))
+		r->p->psci = PSCI_HVC;
+}
+
+static void read_machine(struct reader *r)
+{
+	int len;
+	const char *model = fdt_getprop(r->fdt, 0, "model", &len);
+
+	if (!model || len <= 0 || model[len - 1] != '\0')
+		model = fdt_getprop(r->fdt, 0, "compatible", &len);
+	if (!model || len <= 0 || model[len - 1] != '\0')
+		model = "";
+	strlcpy(machine_name, model, sizeof(machine_name));
+	r->p->machine = machine_name;
+	r->p->firmware = "fdt";
+}
+
+/* The order matters: RAM before what is cut out of it, the GIC before what names its interrupts. */
+static int read_tree(struct reader *r)
+{
+	int err = read_memory(r);
+
+	if (!err)
+		err = read_chosen(r);
+	if (!err)
+		err = read_reservations(r);
+	if (!err)
+		err = read_cpus(r);
+	if (!err)
+		err = read_gic(r);
+	if (err)
+		return err;
+	read_timer(r);
+	read_psci(r);
+	read_machine(r);
+	return 0;
+}
+
+int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why)
+{
+	struct reader r = { .fdt = fdt, .p = p, .gic = -1 };
+	int err;
+
+	*why = NULL;
+	if (max_size < sizeof(struct fdt_header) || fdt_magic(fdt) != FDT_MAGIC) {
+		*why = "no device tree";
+		return -ENOENT;
+	}
+	if (fdt_check_full(fdt, max_size)) {
+		*why = fdt_totalsize(fdt) > max_size ? "the device tree is truncated"
+						     : "the device tree is malformed";
+		return -EINVAL;
+	}
+	err = read_tree(&r);
+	*why = r.why;
+	return err;
+}
