@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The machine's interrupt controller: GICv3 or GICv2, whichever firmware names. The end of an
+ * interrupt is split (EOImode 1): gic_eoi() only drops the running priority, so that a forwarded
+ * interrupt stays active until its guest, or gic_deactivate(), ends it.
+ */
+#ifndef DRIVERS_GIC_GIC_H
+#define DRIVERS_GIC_GIC_H
+
+#include "gic_regs.h"
+
+#include <asm/io.h>
+#include <asm/sysreg.h>
+#include <cupel/irq.h>
+
+/* INTIDs of the software-generated interrupts Cupel uses itself */
+#define GIC_SGI_KICK 0
+#define GIC_SGI_STOP 1
+
+extern bool gic_v3; /* set by gic_init(), read-only afterwards */
+extern volatile char *gicc_base; /* GICv2 CPU interface, banked per CPU */
+
+/*
+ * The highest pending interrupt becomes active. What comes back is for gic_intid(), gic_eoi() and
+ * gic_deactivate(); INTID >= GIC_SPURIOUS_MIN: there was none, and nothing is to be ended.
+ * The DSB makes the activation visible to the redistributor before what the handler does (IHI 0069
+ * 12.1.6).
+ */
+static inline u32 gic_ack(void)
+{
+	u32 iar;
+
+	if (likely(gic_v3)) {
+		iar = (u32)read_sysreg(SYS_ICC_IAR1_EL1);
+		dsb(sy);
+		return iar;
+	}
+	return mmio_read32(gicc_base + GICC_IAR);
+}
+
+/* A GICv2 puts the requesting CPU of an SGI above the INTID; a GICv3 has nothing there. */
+static inline u32 gic_intid(u32 iar)
+{
+	return gic_v3 ? iar : iar & GICC_IAR_INTID;
+}
+
+/* Priority drop. */
+static inline void gic_eoi(u32 iar)
+{
+	if (likely(gic_v3)) {
+		write_sysreg(iar, SYS_ICC_EOIR1_EL1);
+		isb(); /* dropped before interrupts are unmasked or the next one is acknowledged */
+	} else {
+		mmio_write32(gicc_base + GICC_EOIR, iar);
+	}
+}
+
+static inline void gic_deactivate(u32 iar)
+{
+	if (likely(gic_v3)) {
+		write_sysreg(iar, SYS_ICC_DIR_EL1);
+		isb();
+	} else {
+		mmio_write32(gicc_base + GICC_DIR, iar);
+	}
+}
+
+/* Boot CPU, once: distributor, chips of all interrupts. Panics when there is no usable controller. */
+void gic_init(void);
+/* Each CPU, interrupts off: its redistributor and CPU interface. */
+void gic_cpu_init(void);
+/* 0, or -ENXIO when no part of the controller belongs to that CPU. */
+int gic_check_cpu(u32 cpu);
+
+/* Any context. Stores before the call are visible to whoever takes the interrupt. */
+void gic_send_sgi(u32 cpu, u32 sgi);
+void gic_send_sgi_others(u32 sgi);
+
+/* What one generation of the controller does; gic.c chooses. */
+struct gic_driver {
+	const struct irq_chip *chip;
+	/* Returns the number of interrupt lines, or -errno with *why. */
+	int (*init)(const char **why);
+	void (*cpu_init)(void);
+	int (*check_cpu)(u32 cpu);
+	void (*send_sgi)(u32 cpu, u32 sgi);
+	void (*send_sgi_others)(u32 sgi);
+};
+extern const struct gic_driver gicv2_driver, gicv3_driver;
+
+/* Shared by both drivers: one bit, or the whole bank, of the registers at the same offsets. */
+static inline void gic_write_bit(volatile char *bank, u32 offset, u32 irq)
+{
+	mmio_write32(bank + offset + irq / 32 * 4, BIT32(irq % 32));
+}
+
+static inline bool gic_read_bit(volatile char *bank, u32 offset, u32 irq)
+{
+	return mmio_read32(bank + offset + irq / 32 * 4) & BIT32(irq % 32);
+}
+
+/* Registers that firmware names; panics when they can't be mapped. */
+struct mem_range;
+volatile char *gic_map(const struct mem_range *r);
+/* Disable, end and forget interrupts [first, last), group 1, at the host's one priority. */
+void gic_reset_bank(volatile char *bank, u32 first, u32 last);
+/* The register that sets or clears a state; 0 when there is none. */
+u32 gic_state_register(enum irq_state which, bool on);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Registers of the Arm PrimeCell UART PL011 (Arm DDI 0183, chapter 3), for the chip and for its
+ * virtual twin alike.
+ */
+#ifndef DRIVERS_UART_PL011_H
+#define DRIVERS_UART_PL011_H
+
+#include <cupel/types.h>
+
+#define PL011_DR    0x000
+#define PL011_RSR   0x004
+#define PL011_FR    0x018
+#define PL011_IBRD  0x024
+#define PL011_FBRD  0x028
+#define PL011_LCRH  0x02c
+#define PL011_CR    0x030
+#define PL011_IFLS  0x034
+#define PL011_IMSC  0x038
+#define PL011_RIS   0x03c
+#define PL011_MIS   0x040
+#define PL011_ICR   0x044
+#define PL011_DMACR 0x048
+#define PL011_PERIPHID0 0xfe0 /* four bytes, one a word: 0x00341011 for revision r1p5 */
+#define PL011_PCELLID0	0xff0 /* four bytes, one a word: 0xb105f00d */
+
+#define PL011_FR_BUSY 0x08
+#define PL011_FR_RXFE 0x10
+#define PL011_FR_TXFF 0x20
+#define PL011_FR_RXFF 0x40
+#define PL011_FR_TXFE 0x80
+
+#define PL011_LCRH_FEN	  0x10
+#define PL011_LCRH_WLEN_8 0x60
+
+#define PL011_CR_UARTEN 0x001
+#define PL011_CR_TXE	0x100
+#define PL011_CR_RXE	0x200
+
+#define PL011_INT_RX 0x010
+#define PL011_INT_TX 0x020
+#define PL011_INT_RT 0x040
+
+struct uart_info;
+/*
+ * Make the UART the console; a second call moves the console to another one. arch_map_device() must
+ * work by now; false when it can't map the registers.
+ */
+bool pl011_console(const struct uart_info *u);
+/* One character to the chip at `base`, polled; needs nothing else to be set up. */
+void pl011_putc_raw(volatile void *base, char ch);
+
+#endif
