@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * C that runs before anything is known of the machine, most of it with the MMU off: no atomics, no
+ * locks, no printk(), no unaligned access. It says why it can't go on through the UART that was guessed
+ * at build time, or maps just enough for the device tree to be read.
+ */
+#include "../../drivers/uart/pl011.h"
+
+#include <asm/boot.h>
+#include <asm/mm.h>
+#include <asm/sysreg.h>
+#include <cupel/mm.h>
+
+#define EARLY_TABLES 20 /* image 5, device tree 4, early UART 2, console 3, arena of mm_init() 3, root */
+#define FDT_WINDOW   MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
+
+static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
+static u32 early_tables_used;
+static struct mmu_regs early_regs;
+
+static u64 *early_alloc_table(void)
+{
+	if (early_tables_used == EARLY_TABLES)
+		return NULL;
+	return early_tables[early_tables_used++]; /* .bss: zero */
+}
+
+void boot_early_puts(const char *s)
+{
+	volatile void *uart = (volatile void *)CONFIG_EARLY_PL011;
+
+	for (; *s; s++) {
+		if (*s == '\n')
+			pl011_putc_raw(uart, '\r');
+		pl011_putc_raw(uart, *s);
+	}
+}
+
+static void early_put_hex(u64 value)
+{
+	char text[19] = "0x";
+
+	for (int i = 0; i < 16; i++)
+		text[2 + i] = "0123456789abcdef"[(value >> (60 - 4 * i)) & 0xf];
+	text[18] = '\0';
+	boot_early_puts(text);
+}
+
+void boot_halt(void)
+{
+	for (;;)
+		__asm__ volatile("wfi");
+}
+
+/* EL1: no virtualization on this machine, or it is switched off. EL3: no firmware below us. */
+void boot_wrong_el(u64 el)
+{
+	boot_early_puts("Cupel: entered at EL");
+	boot_early_puts(el == 3 ? "3" : el == 1 ? "1" : "0");
+	boot_early_puts(", but it needs EL2: ");
+	boot_early_puts(el == 3 ? "firmware must keep EL3 and hand over at EL2"
+				: "enable virtualization (QEMU: -M virt,virtualization=on)");
+	boot_early_puts("; halted\n");
+	boot_halt();
+}
+
+void boot_early_trap(u64 esr, u64 elr, u64 far)
+{
+	boot_early_puts("\nCupel: exception before the console was up: esr ");
+	early_put_hex(esr);
+	boot_early_puts(" pc ");
+	early_put_hex(elr);
+	boot_early_puts(" (image +");
+	early_put_hex(elr - (u64)__image_start);
+	boot_early_puts(") address ");
+	early_put_hex(far);
+	boot_early_puts("; halted\n");
+	boot_halt();
+}
+
+static void early_map(paddr_t from, paddr_t to, enum map_kind kind)
+{
+	if (pgtable_map(&host_pgtable, from, from, to - from, kind) == 0)
+		return;
+	boot_early_puts("Cupel: no room in the boot page tables; halted\n");
+	boot_halt();
+}
+
+/*
+ * Tables for the image, the blocks the device tree may lie in, and the guessed UART. They are thrown
+ * away by mm_init(), so rights are not split yet. A pointer that can't be a device tree is not mapped;
+ * boot_main() says so.
+ */
+const struct mmu_regs *boot_early_mmu(paddr_t fdt)
+{
+	paddr_t fdt_block = ALIGN_DOWN(fdt, MIB(2));
+	paddr_t uart_block = ALIGN_DOWN((paddr_t)CONFIG_EARLY_PL011, MIB(2));
+
+	/* A CPU without nVHE (FEAT_E2H0 absent) keeps E2H set whatever was written at entry. */
+	host_pgtable.e2h = read_sysreg(hcr_el2) & HCR_E2H;
+	host_pgtable.alloc_table = early_alloc_table;
+	host_pgtable.root = early_alloc_table();
+	early_map((paddr_t)__image_start, (paddr_t)__image_end, MAP_BOOT_RWX);
+	early_map(uart_block, uart_block + MIB(2), MAP_DEVICE);
+	if (fdt && fdt_block != uart_block && fdt_block >> (VA_BITS - 1) == 0)
+		early_map(fdt_block, fdt_block + FDT_WINDOW, MAP_BOOT_RWX);
+	pgtable_regs(&host_pgtable, &early_regs);
+	return &early_regs;
+}

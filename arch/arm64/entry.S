@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The first instructions of the boot CPU and of every secondary: from firmware, MMU off, to C with the
+ * MMU on. Nothing here may use memory before the caches agree with it, and nothing here may need an
+ * address that the image was not yet relocated for.
+ */
+#include <asm/boot.h>
+#include <asm/sysreg.h>
+
+#define R_AARCH64_RELATIVE 1027 /* ELF for the Arm 64-bit Architecture, 5.7.6 */
+
+	.macro	adr_l reg, sym
+	adrp	\reg, \sym
+	add	\reg, \reg, :lo12:\sym
+	.endm
+
+	.macro	mov_w32 reg, value
+	movz	\reg, #((\value) & 0xffff)
+	movk	\reg, #(((\value) >> 16) & 0xffff), lsl #16
+	.endm
+
+	.section .text.head, "ax"
+	.globl	__image_start
+	.hidden	__image_start
+	/* Linux, Documentation/arch/arm64/booting.rst, "Call the kernel image" */
+__image_start:
+	b	entry
+	.long	0
+	.quad	0			/* text_offset */
+	.long	image_size, 0		/* with .bss */
+	.quad	(1 << 3) | (1 << 1)	/* anywhere in memory; 4 KiB pages; little endian */
+	.quad	0, 0, 0
+	.ascii	"ARMd"
+	.long	0
+
+entry:
+	mov	x21, x0
+	mrs	x19, CurrentEL
+	cmp	x19, #CURRENTEL_EL2
+	b.ne	wrong_el
+	mrs	x20, cntpct_el0
+	msr	daifset, #0xf
+	msr	spsel, #1
+	adr_l	x0, early_vectors
+	msr	vbar_el2, x0
+	msr	tpidr_el2, xzr		/* percpu.h: 0 until the CPU has an area of its own */
+	isb
+
+	/*
+	 * Whatever the loader left in the caches of our range goes to memory now; with the MMU off no
+	 * line of it is allocated again, so what we write below is what the MMU-on world will read.
+	 */
+	adr_l	x0, __image_start
+	adr_l	x1, __image_end
+	bl	clean_invalidate
+	mov_w32	x0, SCTLR_EL2_RES1
+	msr	sctlr_el2, x0
+	isb
+	mov_w32	x0, HCR_RW
+	msr	hcr_el2, x0
+	isb
+
+	adr_l	x0, boot_stack_top
+	mov	sp, x0
+	mov	x29, xzr
+	mov	x30, xzr
+	bl	relocate
+	adr_l	x0, __bss_start
+	adr_l	x1, __bss_end
+1:	stp	xzr, xzr, [x0], #16
+	cmp	x0, x1
+	b.lo	1b
+
+	mov	x0, x21
+	bl	boot_early_mmu
+	bl	mmu_switch
+	mov	x0, x21
+	mov	x1, x20
+	mov	x30, xzr
+	b	boot_main
+
+wrong_el:
+	msr	spsel, #1
+	adr_l	x0, boot_stack_top
+	mov	sp, x0
+	lsr	x0, x19, #2
+	b	boot_wrong_el
+
+/* The image was linked at 0: every relocation adds where it is. x0-x5 are lost. */
+relocate:
+	adr_l	x0, __image_start
+	adr_l	x1, __rela_start
+	adr_l	x2, __rela_end
+1:	cmp	x1, x2
+	b.hs	2f
+	ldp	x3, x4, [x1], #16
+	ldr	x5, [x1], #8
+	cmp	x4, #R_AARCH64_RELATIVE
+	b.ne	1b			/* R_AARCH64_NONE is the only other kind the linker emits */
+	add	x5, x5, x0
+	str	x5, [x3, x0]
+	b	1b
+2:	ret
+
+/* To the point of coherency, [x0, x1). CTR_EL0.DminLine, Arm ARM D19.2.34, counts words. */
+clean_invalidate:
+	mrs	x2, ctr_el0
+	ubfx	x2, x2, #16, #4
+	mov	x3, #4
+	lsl	x2, x3, x2
+	sub	x3, x2, #1
+	bic	x0, x0, x3
+1:	dc	civac, x0
+	add	x0, x0, x2
+	cmp	x0, x1
+	b.lo	1b
+	dsb	sy
+	ret
+
+	.text
+/* void mmu_switch(const struct mmu_regs *r) */
+	.globl	mmu_switch
+	.hidden	mmu_switch
+mmu_switch:
+	ldp	x1, x2, [x0]		/* ttbr, hcr */
+	ldp	x3, x4, [x0, #16]	/* tcr, mair */
+	ldr	x5, [x0, #32]		/* sctlr */
+	mov_w32	x6, SCTLR_EL2_RES1
+	dsb	sy			/* table writes are done before any walk of them */
+	msr	sctlr_el2, x6
+	isb
+	msr	hcr_el2, x2
+	isb				/* E2H decides how the next registers are read */
+	msr	ttbr0_el2, x1
+	msr	tcr_el2, x3
+	msr	mair_el2, x4
+	isb
+	tlbi	alle2
+	ic	iallu
+	dsb	nsh
+	isb
+	msr	sctlr_el2, x5
+	isb
+	ret
+
+/* void call_on_stack(void (*fn)(void), u64 stack_top) */
+	.globl	call_on_stack
+	.hidden	call_on_stack
+call_on_stack:
+	mov	sp, x1
+	mov	x29, xzr
+	mov	x30, xzr
+	br	x0
+
+/* PSCI CPU_ON comes here with the MMU off and x0 = struct secondary_boot. */
+	.globl	secondary_entry
+	.hidden	secondary_entry
+secondary_entry:
+	mrs	x1, CurrentEL
+	cmp	x1, #CURRENTEL_EL2
+	b.ne	2f			/* the boot CPU names the one it waited for in vain */
+	msr	daifset, #0xf
+	msr	spsel, #1
+	adr_l	x1, early_vectors
+	msr	vbar_el2, x1
+	mov	x19, x0
+	add	x0, x0, #SECONDARY_MMU
+	bl	mmu_switch
+	ldr	x1, [x19, #SECONDARY_STACK]
+	mov	sp, x1
+	mov	x0, x19
+	mov	x29, xzr
+	mov	x30, xzr
+	b	secondary_main
+2:	wfi
+	b	2b
+
+/* In force until trap_cpu_init(): whatever comes is fatal and is told in raw numbers. */
+	.section .text.vectors, "ax"
+	.balign	2048
+early_vectors:
+	.rept	16
+	.balign	128
+	b	early_exception
+	.endr
+
+early_exception:
+	adr_l	x3, boot_stack_top
+	mov	sp, x3
+	mrs	x0, esr_el2
+	mrs	x1, elr_el2
+	mrs	x2, far_el2
+	b	boot_early_trap
+
+	.section .bss.boot_stack, "aw", %nobits
+	.balign	16
+	.globl	boot_stack
+	.hidden	boot_stack
+boot_stack:
+	.space	STACK_SIZE
+	.globl	boot_stack_top
+	.hidden	boot_stack_top
+boot_stack_top:

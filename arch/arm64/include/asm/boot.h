@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What entry.S and the C of the boot path agree on. Private to the host half of arch/arm64; also read
+ * by assembly.
+ */
+#ifndef ASM_BOOT_H
+#define ASM_BOOT_H
+
+/* Stacks: the upper half of a slot is mapped, the lower half is the guard. Bit STACK_SHIFT of a good
+ * stack pointer is therefore set, which is how the vectors notice an overflow. */
+#define STACK_SHIFT 14
+#define STACK_SIZE  (1 << STACK_SHIFT)
+#define STACK_SLOT  (2 * STACK_SIZE)
+#define STACK_WINDOW 0xff0000000000 /* well above any RAM that 48-bit machines have */
+
+/* Tried until firmware has named a console: the PL011 of QEMU's virt machine. */
+#ifndef CONFIG_EARLY_PL011
+#define CONFIG_EARLY_PL011 0x09000000
+#endif
+
+/* struct secondary_boot, read by a CPU whose MMU is still off */
+#define SECONDARY_MMU	0 /* struct mmu_regs */
+#define SECONDARY_STACK 40
+
+/* struct trap_frame, pushed by trap_entry.S */
+#define FRAME_SP    248
+#define FRAME_ELR   256
+#define FRAME_SPSR  264
+#define FRAME_ESR   272
+#define FRAME_FAR   280
+#define FRAME_LINK  288 /* a frame record, so that backtraces go on through an exception */
+#define FRAME_SIZE  304
+
+#define OVERFLOW_STACK_SIZE 4096
+
+#ifndef __ASSEMBLY__
+#include <cupel/types.h>
+
+/* The registers that make a translation regime; the same on every CPU. */
+struct mmu_regs {
+	u64 ttbr, hcr, tcr, mair, sctlr;
+};
+
+/* One per secondary CPU, at the bottom of its stack, cleaned to memory before it is started. */
+struct secondary_boot {
+	struct mmu_regs mmu;
+	u64 stack_top;
+	u32 cpu;
+	u32 state; /* enum secondary_state */
+};
+
+struct trap_frame {
+	u64 x[31];
+	u64 sp, elr, spsr, esr, far;
+	u64 link[2];
+};
+
+extern char __image_start[], __image_end[], __text_start[], __text_end[], __rodata_start[],
+	__rodata_end[], __data_start[];
+
+/* entry.S. Regime change: with the MMU off in between, so the caller and its stack are identity mapped. */
+void mmu_switch(const struct mmu_regs *r);
+__noreturn void call_on_stack(__noreturn void (*fn)(void), u64 stack_top);
+void secondary_entry(void);
+
+/* boot.c, boot_early.c, called from entry.S */
+const struct mmu_regs *boot_early_mmu(paddr_t fdt);
+__noreturn void boot_main(paddr_t fdt, u64 counter);
+__noreturn void boot_wrong_el(u64 el);
+__noreturn void boot_early_trap(u64 esr, u64 elr, u64 far);
+void boot_early_puts(const char *s);
+__noreturn void boot_halt(void);
+
+/* boot_cpu.c */
+void boot_read_ids(void);
+
+/* boot_console.c: what firmware names, or the early guess; then what the command line wants */
+void boot_console_firmware(void);
+void boot_console_cmdline(void);
+
+/* smp.c */
+__noreturn void secondary_main(struct secondary_boot *b);
+
+/* trap.c */
+void trap_cpu_init(void);
+#endif
+
+#endif

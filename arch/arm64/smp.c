@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Secondary CPUs: started one at a time through PSCI, each with a stack and per-CPU area of its own.
+ * One that is late finds out that nobody waits any more and switches itself off again: it never joins
+ * behind core's back.
+ */
+#include "../../drivers/firmware/psci.h"
+#include "../../drivers/gic/gic.h"
+#include "../../drivers/timer/arm_timer.h"
+
+#include <asm/boot.h>
+#include <asm/host.h>
+#include <asm/mm.h>
+#include <cupel/arch.h>
+#include <cupel/atomic.h>
+#include <cupel/clock.h>
+#include <cupel/errno.h>
+#include <cupel/platform.h>
+#include <cupel/smp.h>
+
+#define START_TIMEOUT_NS (10 * NSEC_PER_SEC) /* emulators share their processors */
+
+enum secondary_state { SECONDARY_STARTING, SECONDARY_RUNNING, SECONDARY_GIVEN_UP };
+
+_Static_assert(offsetof(struct secondary_boot, mmu) == SECONDARY_MMU, "SECONDARY_MMU");
+_Static_assert(offsetof(struct secondary_boot, stack_top) == SECONDARY_STACK, "SECONDARY_STACK");
+
+/* To the point of coherency: it is read with the MMU off. Fits in one line of 64 bytes. */
+static void clean_to_memory(const void *p)
+{
+	__asm__ volatile("dc cvac, %0\n\tdsb sy" : : "r"(p) : "memory");
+}
+
+static bool claim(struct secondary_boot *b, enum secondary_state to)
+{
+	u32 starting = SECONDARY_STARTING;
+
+	/* The other side's exchange is the partner: exactly one of RUNNING and GIVEN_UP happens. */
+	return atomic_cmpxchg_full(&b->state, &starting, to);
+}
+
+static int wait_online(u32 cpu, struct secondary_boot *b)
+{
+	u64 deadline = arch_counter() + ns_to_ticks(START_TIMEOUT_NS);
+
+	while (!cpu_online(cpu)) {
+		cpu_relax();
+		if (arch_counter() > deadline && claim(b, SECONDARY_GIVEN_UP))
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+int arch_cpu_start(u32 cpu)
+{
+	struct secondary_boot *b;
+	void *stack;
+	u64 top;
+	int r = gic_check_cpu(cpu);
+
+	if (r)
+		return r;
+	top = mm_map_stack(cpu, &stack);
+	if (!top)
+		return -ENOMEM;
+	b = stack;
+	b->mmu = host_mmu;
+	b->stack_top = top;
+	b->cpu = cpu;
+	b->state = SECONDARY_STARTING;
+	clean_to_memory(b);
+	r = psci_cpu_on(platform.cpus[cpu].hwid, va_to_pa(secondary_entry), va_to_pa(b));
+	return r ? r : wait_online(cpu, b);
+}
+
+void secondary_main(struct secondary_boot *b)
+{
+	set_this_cpu_offset(percpu_offset[b->cpu]);
+	trap_cpu_init();
+	if (!claim(b, SECONDARY_RUNNING)) {
+		psci_cpu_off();
+		boot_halt();
+	}
+	gic_cpu_init();
+	arm_timer_cpu_init();
+	arm64_guest_cpu_init();
+	cpu_main(b->cpu);
+}
+
+void arch_cpu_kick(u32 cpu)
+{
+	gic_send_sgi(cpu, GIC_SGI_KICK);
+}
+
+void arch_cpu_idle(void)
+{
+	/* Earlier stores are out before this CPU sleeps; a pending interrupt ends the wait, masked or not. */
+	dsb(sy);
+	__asm__ volatile("wfi" : : : "memory");
+}
