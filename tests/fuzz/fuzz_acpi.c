@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ACPI tables. The input is the machine's memory from address 0, with the RSDP at 0. What the parser
+ * ACPI tables. The input is the machine's memory from MEMORY_BASE, where the RSDP is. What the parser
  * asks for it gets as a copy of just that length, so that a read past it is seen. Most mutations get
  * their checksums mended, or nothing would ever get past them.
  */
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_COPIES 4096
+#define MEMORY_BASE 0xe0000 /* where a BIOS keeps an RSDP; address 0 means there is none */
+#define MAX_COPIES  4096
 
 struct memory {
 	const u8 *data;
@@ -26,6 +27,9 @@ static const void *phys(void *ctx, paddr_t pa, size_t len)
 	struct memory *m = ctx;
 	void *copy;
 
+	if (pa < MEMORY_BASE)
+		return NULL;
+	pa -= MEMORY_BASE;
 	if (pa > m->size || len > m->size - pa || m->copies == MAX_COPIES)
 		return NULL;
 	copy = fuzz_copy(m->data + pa, len);
@@ -87,7 +91,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	int err;
 
 	memset(&read_into, 0, sizeof(read_into));
-	err = acpi_read_platform(&access, 0, &read_into, &why);
+	err = acpi_read_platform(&access, MEMORY_BASE, &read_into, &why);
 	FUZZ_CHECK(err <= 0);
 	if (err)
 		FUZZ_CHECK(why && *why);
