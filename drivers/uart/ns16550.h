@@ -19,6 +19,7 @@
 #define NS16550_MSR 6
 #define NS16550_SCR 7
 
+#define NS16550_IER_THRI     0x02
 #define NS16550_FCR_ENABLE   0x01
 #define NS16550_FCR_CLEAR_RX 0x02
 #define NS16550_FCR_CLEAR_TX 0x04
@@ -26,6 +27,7 @@
 #define NS16550_LCR_DLAB     0x80
 #define NS16550_MCR_DTR	     0x01
 #define NS16550_MCR_RTS	     0x02
+#define NS16550_MCR_OUT2     0x08 /* gates the interrupt line on a PC */
 #define NS16550_LSR_DR	     0x01
 #define NS16550_LSR_THRE     0x20
 #define NS16550_LSR_TEMT     0x40

@@ -110,7 +110,7 @@ extern const struct irq_chip lapic_chip;
 /* Boot CPU, once: every input of every IOAPIC masked. */
 void ioapic_init(void);
 /*
- * Route a global interrupt to the calling CPU's APIC id `apic_id`; the vector is an irq number for
+ * Route a global interrupt to the CPU with that APIC id; the vector is an irq number for
  * irq_request(). It stays masked until irq_enable(). -EINVAL: no such input; -ENOSPC: no vector left;
  * -ERANGE: the id doesn't fit the 8 bits of a redirection entry.
  */
