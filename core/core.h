@@ -15,6 +15,12 @@ __noreturn void __stack_chk_fail(void);
 struct vcpu;
 struct vm;
 
+/* A test that could not run here. */
+void ktap_skip(const char *name, const char *reason);
+
+/* Run VMs of cupel.conf: "a,b+c", or "" for all, one after another. 0, or -errno if any failed. */
+int vmrun(const char *spec);
+
 /* Memory slots of a VM that is being made, or taken down. */
 int slots_init(struct vm *vm);
 void slots_destroy(struct vm *vm);

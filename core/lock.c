@@ -38,9 +38,9 @@ static __noinline __cold void count(const struct lock_site *site, u64 spins)
 }
 
 static __always_inline void lock_taken(const void *l, const char *name, const struct lock_site *site,
-				       enum lock_kind kind, u64 spins)
+				       u64 spins)
 {
-	lock_debug_taken(l, name, site, kind);
+	lock_debug_taken(l, name, site);
 	if (unlikely(READ_ONCE(lock_stats_enabled)))
 		count(site, spins);
 }
@@ -69,7 +69,7 @@ void spin_lock_at(spinlock_t *l, const struct lock_site *site)
 	/* Pairs with the release in spin_unlock() of the holder before. */
 	if (unlikely(load_acquire(&l->owner) != ticket))
 		spins = spin_wait(&l->owner, ticket);
-	lock_taken(l, l->name, site, LOCK_SPIN, spins);
+	lock_taken(l, l->name, site, spins);
 }
 
 bool spin_trylock_at(spinlock_t *l, const struct lock_site *site)
@@ -79,7 +79,7 @@ bool spin_trylock_at(spinlock_t *l, const struct lock_site *site)
 
 	if (!atomic_cmpxchg_acquire(&l->next, &ticket, ticket + 1))
 		return false;
-	lock_taken(l, l->name, site, LOCK_SPIN, 0);
+	lock_taken(l, l->name, site, 0);
 	return true;
 }
 
@@ -115,8 +115,7 @@ static __noinline u64 rw_wait(const u32 *done, u32 ticket, u32 mask)
 	return spins;
 }
 
-static __always_inline void rw_lock(rwlock_t *l, const struct lock_site *site, u32 add, u32 mask,
-				    enum lock_kind kind)
+static __always_inline void rw_lock(rwlock_t *l, const struct lock_site *site, u32 add, u32 mask)
 {
 	u64 spins = 0;
 	u32 ticket;
@@ -126,17 +125,17 @@ static __always_inline void rw_lock(rwlock_t *l, const struct lock_site *site, u
 	/* Pairs with the releases in read_unlock() and write_unlock(). */
 	if (unlikely((load_acquire(&l->done) ^ ticket) & mask))
 		spins = rw_wait(&l->done, ticket, mask);
-	lock_taken(l, l->name, site, kind, spins);
+	lock_taken(l, l->name, site, spins);
 }
 
 void read_lock_at(rwlock_t *l, const struct lock_site *site)
 {
-	rw_lock(l, site, RW_READER, RW_WRITERS, LOCK_READ);
+	rw_lock(l, site, RW_READER, RW_WRITERS);
 }
 
 void write_lock_at(rwlock_t *l, const struct lock_site *site)
 {
-	rw_lock(l, site, RW_WRITER, ~0U, LOCK_WRITE);
+	rw_lock(l, site, RW_WRITER, ~0U);
 }
 
 bool read_trylock_at(rwlock_t *l, const struct lock_site *site)
@@ -153,7 +152,7 @@ bool read_trylock_at(rwlock_t *l, const struct lock_site *site)
 		return false;
 	if (!atomic_cmpxchg_acquire(&l->asked, &asked, asked + RW_READER))
 		return false;
-	lock_taken(l, l->name, site, LOCK_READ, 0);
+	lock_taken(l, l->name, site, 0);
 	return true;
 }
 

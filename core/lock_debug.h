@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What debug builds check about every lock; nothing in the others. */
+/* What debug builds check about every lock; in the others the calls vanish, and the checks with them. */
 #ifndef CORE_LOCK_DEBUG_H
 #define CORE_LOCK_DEBUG_H
 
 #include <cupel/lock.h>
 
-enum lock_kind { LOCK_SPIN, LOCK_READ, LOCK_WRITE };
-
 #ifdef CONFIG_DEBUG
-/* Before waiting: double lock, and order against what this CPU holds. */
-void lock_debug_before(const void *l, const char *name, const struct lock_site *site);
-void lock_debug_taken(const void *l, const char *name, const struct lock_site *site,
-		      enum lock_kind kind);
-void lock_debug_released(const void *l, const char *name);
+#define LOCK_DEBUG true
 #else
-static inline void lock_debug_before(const void *l, const char *name, const struct lock_site *site)
-{
-}
-static inline void lock_debug_taken(const void *l, const char *name, const struct lock_site *site,
-				    enum lock_kind kind)
-{
-}
-static inline void lock_debug_released(const void *l, const char *name)
-{
-}
+#define LOCK_DEBUG false
 #endif
+
+void lock_check_before(const void *l, const char *name, const struct lock_site *site);
+void lock_check_taken(const void *l, const char *name, const struct lock_site *site);
+void lock_check_released(const void *l, const char *name);
+
+/* Before waiting: double lock, and order against what this CPU holds. */
+static __always_inline void lock_debug_before(const void *l, const char *name,
+					      const struct lock_site *site)
+{
+	if (LOCK_DEBUG)
+		lock_check_before(l, name, site);
+}
+
+static __always_inline void lock_debug_taken(const void *l, const char *name,
+					     const struct lock_site *site)
+{
+	if (LOCK_DEBUG)
+		lock_check_taken(l, name, site);
+}
+
+/* Before letting go: the calling CPU must hold it. */
+static __always_inline void lock_debug_released(const void *l, const char *name)
+{
+	if (LOCK_DEBUG)
+		lock_check_released(l, name);
+}
 
 #endif

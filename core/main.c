@@ -4,26 +4,153 @@
  * asks for, and end with a code that the harness can read.
  */
 #include <cupel/arch.h>
+#include <cupel/archive.h>
 #include <cupel/atomic.h>
+#include <cupel/bench.h>
+#include <cupel/config.h>
+#include <cupel/errno.h>
+#include <cupel/ktap.h>
+#include <cupel/lock.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
+#include <string.h>
 
 #include "core.h"
 
 struct platform platform;
 
+extern const struct experiment *const __start_experiments[], *const __stop_experiments[];
+
 static void print_banner(void)
 {
-	printk("Cupel %s %s on %s, %u CPUs, firmware %s\n", build_id(), ARCH_NAME,
+	printk("Cupel %s %s, %s, firmware %s\n", build_id(), ARCH_NAME,
 	       platform.machine && *platform.machine ? platform.machine : "unknown machine",
-	       platform.nr_cpus, platform.firmware ? platform.firmware : "unknown");
+	       platform.firmware ? platform.firmware : "unknown");
+}
+
+/* After this no function of an older frame may return: main() never does. */
+static void stir_stack_guard(void)
+{
+	u64 x = arch_counter() * 0x9e3779b97f4a7c15UL;
+
+	/* The low byte stays zero: a string can't run over it unnoticed. */
+	__stack_chk_guard ^= x << 8;
+}
+
+static void open_archive(void)
+{
+	const struct module *m = &platform.modules[0];
+	const char *why;
+	size_t where;
+
+	if (!platform.nr_modules)
+		return;
+	if (archive_open(&boot_archive, pa_to_va(m->base), m->size, &why, &where))
+		printk("archive: %s at byte %zu; going on without it\n", why, where);
+}
+
+/* --- Words -------------------------------------------------------------------------------------- */
+
+static const char *const general_words[] = {
+	"bench", "selftest", "vm", "timeout", "nr_cpus", "lockstat", "console",
+	"semihosting", "debug-exit", "icount", "board", NULL,
+};
+
+bool cmdline_is_general(const char *key)
+{
+	/* "arm64.mode" and the like belong to the arch of that name. */
+	size_t n = strlen(ARCH_NAME);
+
+	return parse_word(key, general_words) >= 0 || (!strncmp(key, ARCH_NAME, n) && key[n] == '.');
+}
+
+static bool warn_unknown(const char *key, const char *value, void *arg)
+{
+	if (!cmdline_is_general(key))
+		printk("unknown word on the command line: %s\n", key);
+	return true;
+}
+
+/* --- What is asked for -------------------------------------------------------------------------- */
+
+static const struct experiment *find_experiment(const char *name)
+{
+	for (const struct experiment *const *e = __start_experiments; e < __stop_experiments; e++) {
+		if (!strcmp((*e)->name, name))
+			return *e;
+	}
+	return NULL;
+}
+
+static int run_bench(const char *name)
+{
+	const struct experiment *e = find_experiment(name);
+
+	if (e)
+		return e->run();
+	printk("bench=%s: no experiment of that name; there are:\n", name);
+	for (const struct experiment *const *p = __start_experiments; p < __stop_experiments; p++)
+		printk("  %s - %s\n", (*p)->name, (*p)->help);
+	return -ENOENT;
+}
+
+static bool print_site(const struct lock_site *site, const struct lock_count *c, void *arg)
+{
+	printk("%s at %s:%u: acquired %lu, contended %lu, spins %lu\n", site->lock, site->file,
+	       site->line, c->acquired, c->contended, c->spins);
+	return true;
+}
+
+static void print_lock_stats(void)
+{
+	WRITE_ONCE(lock_stats_enabled, false);
+	printk("locks, by where they are taken:\n");
+	lock_stats_walk(print_site, NULL);
+}
+
+static void start_lock_stats(void)
+{
+	if (lock_stats_init())
+		printk("lockstat: no memory for the counters\n");
+	else
+		WRITE_ONCE(lock_stats_enabled, true);
+}
+
+/* Everything the line asks for, in a fixed order. True when all of it went well. */
+static bool do_what_is_asked(void)
+{
+	const char *selftest = cmdline_get("selftest"), *bench = cmdline_get("bench");
+	const char *vm = cmdline_get("vm");
+	bool ok = true;
+
+	if (selftest && selftest_run(selftest))
+		ok = false;
+	if (bench && run_bench(bench))
+		ok = false;
+	if (!vm && !selftest && !bench)
+		vm = "";
+	if (vm && vmrun(vm))
+		ok = false;
+	return ok;
 }
 
 void cupel_main(void)
 {
+	bool lockstat = cmdline_get("lockstat"), ok;
+
+	stir_stack_guard();
 	print_banner();
+	/* An experiment checks the words of its line itself: it knows its own keys. */
+	if (!cmdline_get("bench"))
+		cmdline_walk(warn_unknown, NULL);
+	open_archive();
 	smp_start_all();
 	printk("%u of %u CPUs online\n", READ_ONCE(nr_cpus_online), platform.nr_cpus);
-	arch_machine_exit(EXIT_CODE_OK);
+	if (lockstat)
+		start_lock_stats();
+	ok = do_what_is_asked();
+	if (lockstat)
+		print_lock_stats();
+	arch_machine_exit(ok ? EXIT_CODE_OK : EXIT_CODE_FAILED);
 }

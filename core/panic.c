@@ -12,6 +12,9 @@
 
 #define BACKTRACE_MAX 24
 
+/* Where the image begins (linker script). */
+extern const char __image_start[];
+
 /* CPU that panicked, plus 1; the first one to write it tells its story. */
 static u32 panic_owner;
 
@@ -20,7 +23,8 @@ void print_backtrace(void)
 	unsigned long pc[BACKTRACE_MAX];
 	unsigned int n = arch_backtrace(pc, BACKTRACE_MAX);
 
-	printk("backtrace (build %s):\n", build_id());
+	printk("backtrace, build %s, image at 0x%lx:\n", build_id(),
+	       (unsigned long)__image_start - ARCH_LINK_ADDRESS);
 	for (unsigned int i = 0; i < n; i++)
 		printk("  #%u 0x%lx\n", i, pc[i]);
 }

@@ -16,6 +16,9 @@ int cmdline_parse(char *line, const char **why);
 /* Walk the words; false stops. Used to report unknown keys. */
 void cmdline_walk(bool (*fn)(const char *key, const char *value, void *arg), void *arg);
 
+/* A word that means something to the image or to the host tools whatever is run. */
+bool cmdline_is_general(const char *key);
+
 /* "64", "0x40", "16K", "2M", "1G" -> bytes. -EINVAL or -ERANGE. The whole string must be used. */
 int parse_size(const char *s, u64 *out);
 int parse_u64(const char *s, u64 *out);
