@@ -11,8 +11,10 @@
 #include <asm/msr.h>
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
+#include <cupel/config.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
+#include <string.h>
 
 static bool x2apic; /* written once, before any other CPU runs */
 static volatile u8 *xapic_page;
@@ -165,12 +167,51 @@ static void add_vector(u32 vector, irq_handler_t handler)
 		panic("vector 0x%x is taken: error %d", vector, -err);
 }
 
+/*
+ * QEMU's TCG under -icount ends with "Bad icount read" when an APIC timer register is reached by MSR,
+ * but not when it is reached by its page.
+ */
+static bool on_tcg(void)
+{
+	struct cpuid_regs r;
+
+	if (!(cpuid(1, 0).ecx & CPUID_1_ECX_HYPERVISOR))
+		return false;
+	r = cpuid(CPUID_HYPERVISOR, 0);
+	return !memcmp(&r.ebx, "TCGTCGTCGTCG", 12);
+}
+
+static bool ids_fit_xapic(void)
+{
+	for (u32 i = 0; i < platform.nr_cpus; i++) {
+		if (platform.cpus[i].hwid > XAPIC_MAX_ID)
+			return false;
+	}
+	return true;
+}
+
+/* What must be, then what the command line wants, then what suits the machine. */
+static bool choose_x2apic(u64 base)
+{
+	const char *word = cmdline_get("x86.apic");
+
+	/* Firmware that left x2APIC on had a reason (ids above 254); there is no way straight back. */
+	if (base & APIC_BASE_EXTD)
+		return true;
+	if (!(cpuid(1, 0).ecx & CPUID_1_ECX_X2APIC))
+		return false;
+	if (word && strcmp(word, "xapic") && strcmp(word, "x2apic"))
+		printk("x86.apic=%s is not known: xapic or x2apic\n", word);
+	else if (word)
+		return !strcmp(word, "x2apic") || !ids_fit_xapic();
+	return !on_tcg() || !ids_fit_xapic();
+}
+
 void lapic_init(void)
 {
 	u64 base = rdmsr(MSR_APIC_BASE);
 
-	/* Firmware that left x2APIC on had a reason (ids above 254); there is no way straight back. */
-	x2apic = (base & APIC_BASE_EXTD) || (cpuid(1, 0).ecx & CPUID_1_ECX_X2APIC);
+	x2apic = choose_x2apic(base);
 	if (!x2apic) {
 		platform.x86.lapic_base = base & APIC_BASE_ADDR;
 		xapic_page = arch_map_device(base & APIC_BASE_ADDR, PAGE_SIZE);

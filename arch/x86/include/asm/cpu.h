@@ -47,6 +47,9 @@
 #define CR4_SMEP       0x00100000
 #define CR4_SMAP       0x00200000
 
+/* Names the hypervisor below in EBX, ECX, EDX; there when CPUID_1_ECX_HYPERVISOR is set. */
+#define CPUID_HYPERVISOR 0x40000000
+
 #define CPUID_1_EBX_APIC_ID_SHIFT  24
 #define CPUID_1_ECX_X2APIC	   (1U << 21)
 #define CPUID_1_ECX_TSC_DEADLINE   (1U << 24)
