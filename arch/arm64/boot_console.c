@@ -35,7 +35,7 @@ static bool use_uart(const struct uart_info *u)
 void boot_console_firmware(void)
 {
 	if (!use_uart(&platform.uart) && !use_uart(&early_guess))
-		boot_early_puts("Cupel: no console that firmware names can be used\n");
+		boot_early_puts("Cupel: no console that firmware names can be used\r\n");
 }
 
 /* "pl011:0x09000000", "mmio:…" and "mmio32:…" (a 16550 with registers 1 and 4 bytes apart) */

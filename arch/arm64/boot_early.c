@@ -4,8 +4,6 @@
  * locks, no printk(), no unaligned access. It says why it can't go on through the UART that was guessed
  * at build time, or maps just enough for the device tree to be read.
  */
-#include "../../drivers/uart/pl011.h"
-
 #include <asm/boot.h>
 #include <asm/mm.h>
 #include <asm/sysreg.h>
@@ -25,17 +23,6 @@ static u64 *early_alloc_table(void)
 	return early_tables[early_tables_used++]; /* .bss: zero */
 }
 
-void boot_early_puts(const char *s)
-{
-	volatile void *uart = (volatile void *)CONFIG_EARLY_PL011;
-
-	for (; *s; s++) {
-		if (*s == '\n')
-			pl011_putc_raw(uart, '\r');
-		pl011_putc_raw(uart, *s);
-	}
-}
-
 static void early_put_hex(u64 value)
 {
 	char text[19] = "0x";
@@ -46,27 +33,9 @@ static void early_put_hex(u64 value)
 	boot_early_puts(text);
 }
 
-void boot_halt(void)
-{
-	for (;;)
-		__asm__ volatile("wfi");
-}
-
-/* EL1: no virtualization on this machine, or it is switched off. EL3: no firmware below us. */
-void boot_wrong_el(u64 el)
-{
-	boot_early_puts("Cupel: entered at EL");
-	boot_early_puts(el == 3 ? "3" : el == 1 ? "1" : "0");
-	boot_early_puts(", but it needs EL2: ");
-	boot_early_puts(el == 3 ? "firmware must keep EL3 and hand over at EL2"
-				: "enable virtualization (QEMU: -M virt,virtualization=on)");
-	boot_early_puts("; halted\n");
-	boot_halt();
-}
-
 void boot_early_trap(u64 esr, u64 elr, u64 far)
 {
-	boot_early_puts("\nCupel: exception before the console was up: esr ");
+	boot_early_puts("\r\nCupel: exception before the console was up: esr ");
 	early_put_hex(esr);
 	boot_early_puts(" pc ");
 	early_put_hex(elr);
@@ -74,7 +43,7 @@ void boot_early_trap(u64 esr, u64 elr, u64 far)
 	early_put_hex(elr - (u64)__image_start);
 	boot_early_puts(") address ");
 	early_put_hex(far);
-	boot_early_puts("; halted\n");
+	boot_early_puts("; halted\r\n");
 	boot_halt();
 }
 
@@ -82,7 +51,7 @@ static void early_map(paddr_t from, paddr_t to, enum map_kind kind)
 {
 	if (pgtable_map(&host_pgtable, from, from, to - from, kind) == 0)
 		return;
-	boot_early_puts("Cupel: no room in the boot page tables; halted\n");
+	boot_early_puts("Cupel: no room in the boot page tables; halted\r\n");
 	boot_halt();
 }
 

@@ -7,6 +7,8 @@
 #include <asm/boot.h>
 #include <asm/sysreg.h>
 
+#include "../../drivers/uart/pl011.h"
+
 #define R_AARCH64_RELATIVE 1027 /* ELF for the Arm 64-bit Architecture, 5.7.6 */
 
 	.macro	adr_l reg, sym
@@ -79,12 +81,38 @@ entry:
 	mov	x30, xzr
 	b	boot_main
 
+/* Perhaps out of a ROM: no stack, no writable data. */
 wrong_el:
-	msr	spsel, #1
-	adr_l	x0, boot_stack_top
-	mov	sp, x0
-	lsr	x0, x19, #2
-	b	boot_wrong_el
+	adr_l	x5, el1_text
+	adr_l	x6, el3_text
+	cmp	x19, #CURRENTEL_EL3
+	csel	x0, x6, x5, eq
+	bl	boot_early_puts
+	b	boot_halt
+
+/* void boot_early_puts(const char *s): polled, bounded, in registers only. */
+	.globl	boot_early_puts
+	.hidden	boot_early_puts
+boot_early_puts:
+	mov_w32	x1, CONFIG_EARLY_PL011
+1:	ldrb	w2, [x0], #1
+	cbz	w2, 4f
+	mov	w3, #0x100000
+2:	ldr	w4, [x1, #PL011_FR]
+	tst	w4, #PL011_FR_TXFF
+	b.eq	3f
+	subs	w3, w3, #1
+	b.ne	2b
+3:	str	w2, [x1, #PL011_DR]
+	b	1b
+4:	ret
+
+/* void boot_halt(void) */
+	.globl	boot_halt
+	.hidden	boot_halt
+boot_halt:
+	wfi
+	b	boot_halt
 
 /* The image was linked at 0: every relocation adds where it is. x0-x5 are lost. */
 relocate:
@@ -172,8 +200,7 @@ secondary_entry:
 	mov	x29, xzr
 	mov	x30, xzr
 	b	secondary_main
-2:	wfi
-	b	2b
+2:	b	boot_halt
 
 /* In force until trap_cpu_init(): whatever comes is fatal and is told in raw numbers. */
 	.section .text.vectors, "ax"
@@ -201,3 +228,9 @@ boot_stack:
 	.globl	boot_stack_top
 	.hidden	boot_stack_top
 boot_stack_top:
+
+	.section .rodata.boot_text, "a"
+el1_text:
+	.asciz	"Cupel: entered at EL1, but it needs EL2: enable virtualization (QEMU: -M virt,virtualization=on); halted\r\n"
+el3_text:
+	.asciz	"Cupel: entered at EL3, but it needs EL2: firmware must keep EL3 and hand over at EL2; halted\r\n"

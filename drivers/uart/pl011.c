@@ -17,20 +17,14 @@ static volatile void *reg(volatile void *base, u32 offset)
 	return (volatile char *)base + offset;
 }
 
-void pl011_putc_raw(volatile void *base, char ch)
-{
-	for (u32 i = 0; i < TX_SPINS; i++) {
-		if (!(mmio_read32(reg(base, PL011_FR)) & PL011_FR_TXFF)) {
-			mmio_write32(reg(base, PL011_DR), (u8)ch);
-			return;
-		}
-		cpu_relax();
-	}
-}
-
 static void pl011_putc(struct console *c, char ch)
 {
-	pl011_putc_raw(c->priv, ch);
+	for (u32 i = 0; i < TX_SPINS; i++) {
+		if (!(mmio_read32(reg(c->priv, PL011_FR)) & PL011_FR_TXFF))
+			break;
+		cpu_relax();
+	}
+	mmio_write32(reg(c->priv, PL011_DR), (u8)ch);
 }
 
 static int pl011_getc(struct console *c)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Registers of the Arm PrimeCell UART PL011 (Arm DDI 0183, chapter 3), for the chip and for its
- * virtual twin alike.
+ * virtual twin alike. Also read by assembly.
  */
 #ifndef DRIVERS_UART_PL011_H
 #define DRIVERS_UART_PL011_H
-
-#include <cupel/types.h>
 
 #define PL011_DR    0x000
 #define PL011_RSR   0x004
@@ -41,13 +39,15 @@
 #define PL011_INT_TX 0x020
 #define PL011_INT_RT 0x040
 
+#ifndef __ASSEMBLY__
+#include <cupel/types.h>
+
 struct uart_info;
 /*
  * Make the UART the console; a second call moves the console to another one. arch_map_device() must
  * work by now; false when it can't map the registers.
  */
 bool pl011_console(const struct uart_info *u);
-/* One character to the chip at `base`, polled; needs nothing else to be set up. */
-void pl011_putc_raw(volatile void *base, char ch);
+#endif
 
 #endif

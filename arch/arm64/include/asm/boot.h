@@ -62,14 +62,14 @@ extern char __image_start[], __image_end[], __text_start[], __text_end[], __roda
 void mmu_switch(const struct mmu_regs *r);
 __noreturn void call_on_stack(__noreturn void (*fn)(void), u64 stack_top);
 void secondary_entry(void);
+/* To the UART guessed at build time; callable from the first instruction on. Lines end in "\r\n". */
+void boot_early_puts(const char *s);
+__noreturn void boot_halt(void);
 
 /* boot.c, boot_early.c, called from entry.S */
 const struct mmu_regs *boot_early_mmu(paddr_t fdt);
 __noreturn void boot_main(paddr_t fdt, u64 counter);
-__noreturn void boot_wrong_el(u64 el);
 __noreturn void boot_early_trap(u64 esr, u64 elr, u64 far);
-void boot_early_puts(const char *s);
-__noreturn void boot_halt(void);
 
 /* boot_cpu.c */
 void boot_read_ids(void);
