@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""arm64 machines started without QEMU's own boot code: a shim of three instructions decides what is
+in x0, and the exception level is that of reset."""
+
+import os
+import struct
+import subprocess
+from dataclasses import dataclass
+
+from front import machine
+
+SHIM, IMAGE, TREE = 0x47f00000, 0x40200000, 0x48000000
+
+# ldr x0, tree; ldr x1, image; br x1 (Arm ARM C6.2: LDR literal, BR)
+CODE = struct.pack("<IIII", 0x58000080, 0x580000a1, 0xd61f0020, 0)
+
+
+@dataclass(frozen=True)
+class Bare(machine.Machine):
+    tree: str = ""  # file with the device tree; "" = x0 is 0
+    shim: str = ""
+    el3: bool = False
+
+    def argv(self):
+        board = "virt,gic-version=3,virtualization=on" + (",secure=on" if self.el3 else "")
+        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-m", "1024", "-display", "none",
+                "-nic", "none", "-monitor", "none", "-no-reboot", "-semihosting",
+                "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+                "-device", "loader,file=%s,addr=%#x,force-raw=on" % (self.image_path(), IMAGE),
+                "-device", "loader,file=%s,addr=%#x,cpu-num=0,force-raw=on" % (self.shim, SHIM)]
+        if self.tree:
+            argv += ["-device", "loader,file=%s,addr=%#x,force-raw=on" % (self.tree, TREE)]
+        return argv
+
+
+def bare(directory, tree=None, el3=False):
+    shim = os.path.join(directory, "shim.bin")
+    with open(shim, "wb") as file:
+        file.write(CODE + struct.pack("<QQ", TREE if tree is not None else 0, IMAGE))
+    path = ""
+    if tree:
+        path = os.path.join(directory, "tree.dtb")
+        with open(path, "wb") as file:
+            file.write(tree)
+    return Bare("arm64", archive="", tree=path, shim=shim, el3=el3)
+
+
+def device_tree(directory, words=""):
+    """The tree QEMU would have given, with a command line of ours, as bytes."""
+    path = os.path.join(directory, "virt.dtb")
+    subprocess.run(["qemu-system-aarch64", "-M", "virt,gic-version=3,virtualization=on,dumpdtb=" + path,
+                    "-cpu", "max", "-m", "1024", "-display", "none"], check=True,
+                   stderr=subprocess.DEVNULL)
+    source = subprocess.run(["dtc", "-q", "-q", "-I", "dtb", "-O", "dts", path], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    source = source.replace("chosen {", 'chosen {\n\t\tbootargs = "%s";' % words, 1)
+    return subprocess.run(["dtc", "-q", "-q", "-I", "dts", "-O", "dtb"], check=True,
+                          input=source.encode(), stdout=subprocess.PIPE).stdout
