@@ -8,7 +8,7 @@
 
 #include <cupel/types.h>
 
-#define ARCH_NAME "x86"
+#define ARCH_NAME	  "x86"
 #define ARCH_LINK_ADDRESS 0x100000UL /* as in linker/x86.lds */
 
 #define X86_RFLAGS_IF BIT(9) /* APM vol. 2, 3.1.6 */

@@ -13,18 +13,21 @@
 /* Section "percpu": each CPU's copy holds that CPU's own offset; 0 in the section itself. */
 extern unsigned long x86_percpu_offset;
 
+/*
+ * Not volatile, so that a function reads it once; the memory operand keeps the read on its side of every
+ * "memory" clobber, set_this_cpu_offset() among them. Code never migrates between CPUs.
+ */
 static inline unsigned long this_cpu_offset(void)
 {
 	unsigned long off;
 
-	/* volatile: a loop that changes CPU state (a stack switch, bring-up) must read it again */
-	__asm__ volatile("movq %%gs:x86_percpu_offset, %0" : "=r"(off));
+	__asm__("movq %%gs:%1, %0" : "=r"(off) : "m"(x86_percpu_offset));
 	return off;
 }
 
 static inline void set_this_cpu_offset(unsigned long off)
 {
-	*(unsigned long *)((char *)&x86_percpu_offset + off) = off;
+	*(unsigned long *)((unsigned long)&x86_percpu_offset + off) = off;
 	wrmsr(MSR_GS_BASE, off);
 }
 
