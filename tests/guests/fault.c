@@ -87,8 +87,8 @@ static void garbage(void)
 	for (u32 i = 0; i < fault_nr_garbage; i++) {
 		bool faulted = try_call(jump_to, (void *)fault_garbage[i], &fault);
 
-		report(faulted && fault_is_undefined(&fault), "garbage %u is undefined (cause %lx)", i,
-		       fault.cause);
+		report(faulted && fault_is_undefined(&fault), "garbage %u is undefined (cause %lx)",
+		       i, fault.cause);
 	}
 }
 

@@ -123,8 +123,9 @@ static void judge(u32 cpu)
 	if (bare)
 		return;
 	report(t->ticks >= wanted, "vCPU %u: the host handed over %lu ticks", cpu, t->ticks);
-	report(t->host_irqs <= t->ticks + t->loads, "vCPU %u: %lu host interrupts, %lu ticks, %lu loads",
-	       cpu, t->host_irqs, t->ticks, t->loads);
+	report(t->host_irqs <= t->ticks + t->loads,
+	       "vCPU %u: %lu host interrupts, %lu ticks, %lu loads", cpu, t->host_irqs, t->ticks,
+	       t->loads);
 }
 
 static void choose(void)
@@ -134,10 +135,10 @@ static void choose(void)
 	period = us_to_ticks(cmdline_u64("us", 1000));
 	wanted = cmdline_u64("n", 100);
 	hold = cmdline_u64("hold", 0);
-	wait = cmdline_is("wait", "poll")    ? wait_poll
-	       : cmdline_is("wait", "leave") ? wait_leave
-	       : cmdline_is("wait", "yield") ? wait_yield
-					     : wait_wfi;
+	wait = cmdline_is("wait", "poll")  ? wait_poll :
+	       cmdline_is("wait", "leave") ? wait_leave :
+	       cmdline_is("wait", "yield") ? wait_yield :
+					     wait_wfi;
 }
 
 int guest_main(void)

@@ -18,15 +18,14 @@ u64 measure_timer(u64 deadline);
 u64 measure_timer_wfi(u64 deadline);
 
 /* Ticks around one instruction. */
-#define TIMED(insn, inputs...)                                                   \
-	({                                                                       \
-		u64 t0_, t1_;                                                    \
-		__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\t" insn            \
-				 "\n\tisb\n\tmrs %1, cntvct_el0"                 \
-				 : "=&r"(t0_), "=&r"(t1_)                        \
-				 : inputs                                        \
-				 : "x0", "x1", "x2", "x3", "memory");            \
-		t1_ - t0_;                                                       \
+#define TIMED(insn, inputs...)                                                                        \
+	({                                                                                            \
+		u64 t0_, t1_;                                                                         \
+		__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\t" insn "\n\tisb\n\tmrs %1, cntvct_el0" \
+				 : "=&r"(t0_), "=&r"(t1_)                                             \
+				 : inputs                                                             \
+				 : "x0", "x1", "x2", "x3", "memory");                                 \
+		t1_ - t0_;                                                                            \
 	})
 
 static u64 op_hvc(void)

@@ -156,7 +156,8 @@ static void each_once(const char *kind, u32 first, u32 n)
 	for (u32 i = first; i < first + n; i++)
 		bad += !once(i);
 	irq_raw = NULL;
-	report(!bad, "EOImode %d, each %s arrives exactly once (%u of %u did not)", mode1, kind, bad, n);
+	report(!bad, "EOImode %d, each %s arrives exactly once (%u of %u did not)", mode1, kind,
+	       bad, n);
 }
 
 static void each_spi_once(bool edge)
@@ -195,8 +196,8 @@ static void state_bits(u32 intid)
 	dropped &= ack() == intid;
 	end(intid);
 	report(pending && active && both && dropped && idle(intid),
-	       "EOImode %d, INTID %u: pending, active and both can be read (%d %d %d %d)", mode1, intid,
-	       pending, active, both, dropped);
+	       "EOImode %d, INTID %u: pending, active and both can be read (%d %d %d %d)", mode1,
+	       intid, pending, active, both, dropped);
 }
 
 static void withdrawn(u32 intid)
@@ -213,8 +214,8 @@ static void withdrawn(u32 intid)
 	set_bit(GICD_ICPENDR, intid);
 	cleared = ack() == NONE && idle(intid);
 	report(disabled && enabled && cleared,
-	       "EOImode %d, INTID %u: enable and pending bits rule (%d %d %d)", mode1, intid, disabled,
-	       enabled, cleared);
+	       "EOImode %d, INTID %u: enable and pending bits rule (%d %d %d)", mode1, intid,
+	       disabled, enabled, cleared);
 }
 
 static void group_enables(u32 intid)
@@ -251,7 +252,8 @@ static void priority_order(void)
 	for (u32 i = 0; i < ARRAY_SIZE(prio); i++) {
 		u32 intid = ack();
 
-		bad += intid >= ARRAY_SIZE(prio) || prio[intid] < last || read_icc(ICC_RPR_EL1) != prio[intid];
+		bad += intid >= ARRAY_SIZE(prio) || prio[intid] < last ||
+		       read_icc(ICC_RPR_EL1) != prio[intid];
 		if (intid < ARRAY_SIZE(prio))
 			last = prio[intid];
 		end(intid);
@@ -273,8 +275,8 @@ static void priority_mask(void)
 	isb();
 	open = ack() == 1;
 	end(1);
-	report(masked && open, "EOImode %d, PMR masks its own priority and below (%d %d)", mode1, masked,
-	       open);
+	report(masked && open, "EOImode %d, PMR masks its own priority and below (%d %d)", mode1,
+	       masked, open);
 }
 
 static const u32 nest_prio[] = { 0xc0, 0x90, 0x60, 0x30 };
@@ -313,12 +315,13 @@ static void preemption(void)
 	irq_disable();
 	irq_raw = NULL;
 	set_bit(GICD_ISENABLER, n);
-	report(deepest == n && !nest_bad && ack() == n, "EOImode %d, %u levels nest (%u, %u wrong)", mode1,
-	       n, deepest, nest_bad);
+	report(deepest == n && !nest_bad && ack() == n, "EOImode %d, %u levels nest (%u, %u wrong)",
+	       mode1, n, deepest, nest_bad);
 	end(n);
 	for (u32 i = 0; i <= n; i++)
 		set_priority(i, PRIO);
-	report(all_quiet(), "EOImode %d, nothing is left of them (%lx)", mode1, read_icc(ICC_AP1R0_EL1));
+	report(all_quiet(), "EOImode %d, nothing is left of them (%lx)", mode1,
+	       read_icc(ICC_AP1R0_EL1));
 }
 
 static void no_preemption(void)
@@ -339,8 +342,8 @@ static void no_preemption(void)
 	after &= ack() == 4;
 	end(4);
 	set_priority(4, PRIO);
-	report(equal && lower && after, "EOImode %d, equal or lower priority waits (%d %d %d)", mode1,
-	       equal, lower, after);
+	report(equal && lower && after, "EOImode %d, equal or lower priority waits (%d %d %d)",
+	       mode1, equal, lower, after);
 }
 
 /* --- More than list registers ---------------------------------------------------------------- */
@@ -359,8 +362,8 @@ static void many_pending(const char *kind, u32 first)
 	irq_raw = NULL;
 	for (u32 i = first; i < first + MANY; i++)
 		bad += taken[i] != 1 || !idle(i);
-	report(!bad && all_quiet(), "EOImode %d, %u %s pending at once: each taken once (%u wrong)", mode1,
-	       MANY, kind, bad);
+	report(!bad && all_quiet(), "EOImode %d, %u %s pending at once: each taken once (%u wrong)",
+	       mode1, MANY, kind, bad);
 }
 
 /* All active at once: only possible when the priority drop does not deactivate. */
@@ -386,8 +389,8 @@ static void many_active(u32 first, bool backwards)
 		deactivate(intid);
 		bad += !idle(intid);
 	}
-	report(!bad && all_quiet(), "%u active at once from INTID %u, deactivated %s (%u wrong)", MANY,
-	       first, backwards ? "backwards" : "in order", bad);
+	report(!bad && all_quiet(), "%u active at once from INTID %u, deactivated %s (%u wrong)",
+	       MANY, first, backwards ? "backwards" : "in order", bad);
 }
 
 /* A hardware-backed timer interrupt among many others in flight. */
@@ -416,8 +419,8 @@ static void timer_among_many(void)
 	}
 	gic_disable(INTID_VTIMER);
 	report(!bad && n == MANY + 1 && timers == 1 && all_quiet(),
-	       "EOImode %d, the timer among %u others (%u taken, %u of the timer, %u wrong)", mode1, MANY,
-	       n, timers, bad);
+	       "EOImode %d, the timer among %u others (%u taken, %u of the timer, %u wrong)", mode1,
+	       MANY, n, timers, bad);
 }
 
 /* --- What must be ignored -------------------------------------------------------------------- */

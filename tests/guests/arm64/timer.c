@@ -24,13 +24,13 @@ static u64 seen_count, seen_ctl, seen_cval;
 static bool gave_up;
 
 #define PICK(r) (timer == TIMER_PHYS ? read_sysreg(cntp_##r##_el0) : read_sysreg(cntv_##r##_el0))
-#define PUT(r, v)                                       \
-	do {                                            \
-		if (timer == TIMER_PHYS)                \
+#define PUT(r, v)                                        \
+	do {                                             \
+		if (timer == TIMER_PHYS)                 \
 			write_sysreg(cntp_##r##_el0, v); \
-		else                                    \
+		else                                     \
 			write_sysreg(cntv_##r##_el0, v); \
-		isb();                                  \
+		isb();                                   \
 	} while (0)
 
 static u64 count(void)
@@ -121,8 +121,8 @@ static bool silent(u64 ticks)
 
 static void say(bool ok, const char *what)
 {
-	report(ok, "%s %s: %s (irqs %u, ctl %lx, late %ld)", timer_name(timer), way_names[way], what,
-	       irqs, seen_ctl, (long)(seen_count - seen_cval));
+	report(ok, "%s %s: %s (irqs %u, ctl %lx, late %ld)", timer_name(timer), way_names[way],
+	       what, irqs, seen_ctl, (long)(seen_count - seen_cval));
 	PUT(ctl, 0);
 }
 
@@ -279,12 +279,12 @@ static void mask_then_unmask(void)
 	PUT(ctl, CTL_ENABLE | CTL_IMASK);
 	quiet = silent(2 * W) && expires(CTL_ENABLE | CTL_IMASK);
 	PUT(ctl, CTL_ENABLE);
-	say(quiet & fires(cval), "nothing while masked, one when unmasked");
+	say(fires(cval) && quiet, "nothing while masked, one when unmasked");
 	begin();
 	PUT(cval, count() - W);
 	quiet = silent(W);
 	PUT(ctl, CTL_ENABLE);
-	say(quiet & fires(0), "nothing while disabled, one when enabled");
+	say(fires(0) && quiet, "nothing while disabled, one when enabled");
 }
 
 static void long_delay(void)
@@ -321,9 +321,8 @@ static void level(void)
 	PUT(ctl, CTL_ENABLE);
 	PUT(ctl, 0);
 	disabled = !gic_pending();
-	report(low && high && masked && disabled,
-	       "%s %s: ISPENDR follows the timer (%d %d %d %d)", timer_name(timer), way_names[way],
-	       low, high, masked, disabled);
+	report(low && high && masked && disabled, "%s %s: ISPENDR follows the timer (%d %d %d %d)",
+	       timer_name(timer), way_names[way], low, high, masked, disabled);
 	gic_enable(intid());
 }
 

@@ -16,15 +16,14 @@ u32 measure_self_ipi(u64 lapic, u32 icr);
 u32 measure_wait(u64 lapic);
 
 /* Ticks around one instruction; EAX, ECX, EDX and EBX are its own. */
-#define TIMED(insn, ecx)                                                   \
-	({                                                                 \
-		u32 t_, c_ = (ecx);                                        \
-		__asm__ volatile("rdtsc\n\tmov %%eax, %%r8d\n\t" insn      \
-				 "\n\trdtsc\n\tsub %%r8d, %%eax"           \
-				 : "=a"(t_), "+c"(c_)                      \
-				 :                                         \
-				 : "rbx", "rdx", "rdi", "rsi", "r8", "memory"); \
-		t_;                                                        \
+#define TIMED(insn, ecx)                                                                              \
+	({                                                                                            \
+		u32 t_, c_ = (ecx);                                                                   \
+		__asm__ volatile("rdtsc\n\tmov %%eax, %%r8d\n\t" insn "\n\trdtsc\n\tsub %%r8d, %%eax" \
+				 : "=a"(t_), "+c"(c_)                                                 \
+				 :                                                                    \
+				 : "rbx", "rdx", "rdi", "rsi", "r8", "memory");                       \
+		t_;                                                                                   \
 	})
 
 static u64 op_cpuid(void)
@@ -79,10 +78,10 @@ static u64 op_timer_late(void)
 int guest_main(void)
 {
 	static const struct op ops[] = {
-		{ "cpuid", op_cpuid },		 { "vmmcall", op_vmmcall },
-		{ "rdmsr", op_rdmsr },		 { "pic-in", op_pic_in },
-		{ "uart-in", op_uart_in },	 { "lapic-read", op_lapic_read },
-		{ "self-ipi", op_self_ipi },	 { "timer-late", op_timer_late },
+		{ "cpuid", op_cpuid },	     { "vmmcall", op_vmmcall },
+		{ "rdmsr", op_rdmsr },	     { "pic-in", op_pic_in },
+		{ "uart-in", op_uart_in },   { "lapic-read", op_lapic_read },
+		{ "self-ipi", op_self_ipi }, { "timer-late", op_timer_late },
 	};
 
 	timer_request(TIMER_VIRT, NULL);

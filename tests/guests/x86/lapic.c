@@ -77,7 +77,8 @@ static void highest_first(void)
 	open_window();
 	for (u32 i = 1; i < taken && i < MAX_ORDER; i++)
 		ok &= order[i] < order[i - 1];
-	report(ok && taken == ARRAY_SIZE(class), "%s: the highest vector first (%u taken)", mode(), taken);
+	report(ok && taken == ARRAY_SIZE(class), "%s: the highest vector first (%u taken)", mode(),
+	       taken);
 }
 
 /* --- Nesting --------------------------------------------------------------------------------- */
@@ -116,8 +117,8 @@ static void nesting(void)
 		irq_request(VEC(c), nest);
 	send(VEC(5));
 	open_window();
-	report(deepest == 4 && taken == 4 && !ppr_bad, "%s: higher classes nest (%u deep, %u, %u)", mode(),
-	       deepest, taken, ppr_bad);
+	report(deepest == 4 && taken == 4 && !ppr_bad, "%s: higher classes nest (%u deep, %u, %u)",
+	       mode(), deepest, taken, ppr_bad);
 	forget();
 	irq_request(VEC(5), note);
 	irq_request(VEC(6), hold_back);
@@ -160,8 +161,8 @@ static void task_priority(void)
 	lapic_write(LAPIC_TPR, 0);
 	open_window();
 	after = taken;
-	report(held == 1 && order[0] == VEC(8) && after == 2, "%s: TPR holds back (%u, then %u)", mode(),
-	       held, after);
+	report(held == 1 && order[0] == VEC(8) && after == 2, "%s: TPR holds back (%u, then %u)",
+	       mode(), held, after);
 	forget();
 	write_cr8(9);
 	linked &= lapic_read(LAPIC_TPR) == 0x90;
@@ -170,8 +171,8 @@ static void task_priority(void)
 	held = taken;
 	write_cr8(0);
 	open_window();
-	report(linked && held == 0 && taken == 1, "%s: CR8 is TPR (%d, %u, %u)", mode(), linked, held,
-	       taken);
+	report(linked && held == 0 && taken == 1, "%s: CR8 is TPR (%d, %u, %u)", mode(), linked,
+	       held, taken);
 	forget();
 	lapic_write(LAPIC_TPR, 0xff);
 	report(read_cr8() == 15, "%s: CR8 reads the class of TPR (%lu)", mode(), read_cr8());
@@ -212,8 +213,8 @@ static void nmi(void)
 	nmi_again = true;
 	send_nmi();
 	spin_ticks(us_to_ticks(50));
-	report(nmis == 2 && nmi_deepest == 1, "%s: an NMI in an NMI waits for IRET (%u, %u deep)", mode(),
-	       nmis, nmi_deepest);
+	report(nmis == 2 && nmi_deepest == 1, "%s: an NMI in an NMI waits for IRET (%u, %u deep)",
+	       mode(), nmis, nmi_deepest);
 }
 
 /* --- The interrupt shadow (APM volume 2, 15.21.5) -------------------------------------------- */
@@ -227,7 +228,8 @@ static void shadow(void)
 	none = taken;
 	__asm__ volatile("sti; nop; cli" : : : "memory");
 	one = taken;
-	report(none == 0 && one == 1, "%s: STI takes effect one instruction late (%u %u)", mode(), none, one);
+	report(none == 0 && one == 1, "%s: STI takes effect one instruction late (%u %u)", mode(),
+	       none, one);
 	forget();
 	send(VEC(4));
 	__asm__ volatile("sti; hlt; cli" : : : "memory");
@@ -247,8 +249,8 @@ static void shorthands(void)
 	all = taken;
 	lapic_icr(lapic_id(), ICR_FIXED | ICR_ASSERT | VEC(4));
 	open_window();
-	report(self == 1 && all == 2 && taken == 3, "%s: self, all, and by its own id (%u %u %u)", mode(),
-	       self, all, taken);
+	report(self == 1 && all == 2 && taken == 3, "%s: self, all, and by its own id (%u %u %u)",
+	       mode(), self, all, taken);
 	forget();
 	lapic_icr(0, ICR_OTHERS | ICR_ASSERT | VEC(4));
 	lapic_icr(0xee, ICR_FIXED | ICR_ASSERT | VEC(4));
@@ -263,19 +265,21 @@ static void stray_ends(void)
 	lapic_write(LAPIC_EOI, 0);
 	send(VEC(4));
 	open_window();
-	report(taken == 1 && lapic_read(LAPIC_PPR) == 0, "%s: an EOI without service changes nothing",
-	       mode());
+	report(taken == 1 && lapic_read(LAPIC_PPR) == 0,
+	       "%s: an EOI without service changes nothing", mode());
 }
 
 static void registers(void)
 {
 	u32 version = lapic_read(LAPIC_VERSION);
 
-	report((version & 0xff) >= 0x10 && (version >> 16 & 0xff) >= 4, "%s: version %x", mode(), version);
-	report((cpuid(1, 0).b >> 24) == (lapic_id() & 0xff), "%s: CPUID and the APIC agree on the id",
-	       mode());
+	report((version & 0xff) >= 0x10 && (version >> 16 & 0xff) >= 4, "%s: version %x", mode(),
+	       version);
+	report((cpuid(1, 0).b >> 24) == (lapic_id() & 0xff),
+	       "%s: CPUID and the APIC agree on the id", mode());
 	lapic_write(LAPIC_LVT1, LVT_MASKED | 0x55);
-	report(lapic_read(LAPIC_LVT1) == (LVT_MASKED | 0x55), "%s: an LVT entry can be read back", mode());
+	report(lapic_read(LAPIC_LVT1) == (LVT_MASKED | 0x55), "%s: an LVT entry can be read back",
+	       mode());
 	report(lapic_read(LAPIC_SVR) == (SVR_ENABLE | VEC_SPURIOUS), "%s: so can SVR", mode());
 	report(rdmsr(MSR_APIC_BASE) >> 12 == LAPIC_BASE >> 12 && rdmsr(MSR_APIC_BASE) & APIC_BASE_BSP,
 	       "%s: APIC base says where, and that this is the first vCPU", mode());
@@ -295,8 +299,8 @@ static void software_off(void)
 	taken = 0;
 	send(VEC(4));
 	open_window();
-	report(off == 0 && taken >= 1, "%s: disabled it takes nothing, enabled it does (%u %u)", mode(), off,
-	       taken);
+	report(off == 0 && taken >= 1, "%s: disabled it takes nothing, enabled it does (%u %u)",
+	       mode(), off, taken);
 }
 
 /* --- x2APIC ---------------------------------------------------------------------------------- */
@@ -336,8 +340,8 @@ static void x2_refusals(void)
 		struct access a = bad[i];
 		struct fault f = { 0 };
 
-		report(try_call(do_access, &a, &f) && f.cause == VEC_GP, "x2APIC: %s of MSR %x gives #GP",
-		       a.write ? "write" : "read", a.msr);
+		report(try_call(do_access, &a, &f) && f.cause == VEC_GP,
+		       "x2APIC: %s of MSR %x gives #GP", a.write ? "write" : "read", a.msr);
 	}
 }
 

@@ -157,7 +157,8 @@ static void periodic(void)
 	wait_irqs(20);
 	irq_disable();
 	end = seen;
-	say(irqs >= 20 && end - start + timer_slack() >= irqs * 2 * W, "periodic: twenty, none early");
+	say(irqs >= 20 && end - start + timer_slack() >= irqs * 2 * W,
+	    "periodic: twenty, none early");
 	begin(LVTT_PERIODIC);
 	lapic_write(LAPIC_TMICT, lapic_ticks(W));
 	spin_ticks(10 * W); /* interrupts off: they merge into one request */

@@ -8,35 +8,35 @@
 
 #define HAVE_PHYS_TIMER 1
 
-#define read_sysreg(r)                                            \
-	({                                                        \
-		u64 v_;                                           \
-		__asm__ volatile("mrs %0, " #r : "=r"(v_));       \
-		v_;                                               \
+#define read_sysreg(r)                                      \
+	({                                                  \
+		u64 v_;                                     \
+		__asm__ volatile("mrs %0, " #r : "=r"(v_)); \
+		v_;                                         \
 	})
 #define write_sysreg(r, v) __asm__ volatile("msr " #r ", %x0" : : "rZ"((u64)(v)) : "memory")
 #define isb()		   __asm__ volatile("isb" : : : "memory")
 #define dsb()		   __asm__ volatile("dsb sy" : : : "memory")
 
 /* GICv3 CPU interface by encoding: assemblers want an extension named for the names. */
-#define ICC_PMR_EL1	S3_0_C4_C6_0
-#define ICC_DIR_EL1	S3_0_C12_C11_1
-#define ICC_RPR_EL1	S3_0_C12_C11_3
-#define ICC_SGI1R_EL1	S3_0_C12_C11_5
-#define ICC_AP1R0_EL1	S3_0_C12_C9_0
-#define ICC_IAR1_EL1	S3_0_C12_C12_0
-#define ICC_EOIR1_EL1	S3_0_C12_C12_1
-#define ICC_HPPIR1_EL1	S3_0_C12_C12_2
-#define ICC_BPR1_EL1	S3_0_C12_C12_3
-#define ICC_CTLR_EL1	S3_0_C12_C12_4
-#define ICC_SRE_EL1	S3_0_C12_C12_5
-#define ICC_IGRPEN1_EL1 S3_0_C12_C12_7
+#define ICC_PMR_EL1	 S3_0_C4_C6_0
+#define ICC_DIR_EL1	 S3_0_C12_C11_1
+#define ICC_RPR_EL1	 S3_0_C12_C11_3
+#define ICC_SGI1R_EL1	 S3_0_C12_C11_5
+#define ICC_AP1R0_EL1	 S3_0_C12_C9_0
+#define ICC_IAR1_EL1	 S3_0_C12_C12_0
+#define ICC_EOIR1_EL1	 S3_0_C12_C12_1
+#define ICC_HPPIR1_EL1	 S3_0_C12_C12_2
+#define ICC_BPR1_EL1	 S3_0_C12_C12_3
+#define ICC_CTLR_EL1	 S3_0_C12_C12_4
+#define ICC_SRE_EL1	 S3_0_C12_C12_5
+#define ICC_IGRPEN1_EL1	 S3_0_C12_C12_7
 #define ICC_CTLR_EOIMODE 2
 
 /* read_sysreg() of a name that is itself a macro. */
-#define read_icc(r)	read_sysreg_x(r)
-#define read_sysreg_x(r) read_sysreg(r)
-#define write_icc(r, v)	write_sysreg_x(r, v)
+#define read_icc(r)	     read_sysreg_x(r)
+#define read_sysreg_x(r)     read_sysreg(r)
+#define write_icc(r, v)	     write_sysreg_x(r, v)
 #define write_sysreg_x(r, v) write_sysreg(r, v)
 
 static inline u32 cpu_id(void)

@@ -25,24 +25,24 @@ void drop_vectors(void)
 }
 
 /* Each must be UNDEFINED for a guest: unallocated, EL2 only, or of a feature the guest has not. */
-#define SYSREGS(X)                                              \
+#define SYSREGS(X)                                               \
 	X(s3_0_c15_c15_7, "implementation defined, unallocated") \
-	X(s3_3_c15_c2_0, "implementation defined, EL0")         \
-	X(s3_0_c4_c2_7, "unallocated op2")                      \
-	X(s3_7_c14_c2_0, "secure timer")                        \
-	X(hcr_el2, "HCR_EL2")                                   \
-	X(cntvoff_el2, "CNTVOFF_EL2")                           \
-	X(s3_4_c12_c11_0, "ICH_HCR_EL2")                        \
+	X(s3_3_c15_c2_0, "implementation defined, EL0")          \
+	X(s3_0_c4_c2_7, "unallocated op2")                       \
+	X(s3_7_c14_c2_0, "secure timer")                         \
+	X(hcr_el2, "HCR_EL2")                                    \
+	X(cntvoff_el2, "CNTVOFF_EL2")                            \
+	X(s3_4_c12_c11_0, "ICH_HCR_EL2")                         \
 	X(scr_el3, "SCR_EL3")
 
-#define READER(reg, what)                           \
-	static void read_##reg(void *arg)           \
-	{                                           \
-		*(u64 *)arg = read_sysreg(reg);     \
-	}                                           \
-	static void write_##reg(void *arg)          \
-	{                                           \
-		write_sysreg(reg, 0);               \
+#define READER(reg, what)                       \
+	static void read_##reg(void *arg)       \
+	{                                       \
+		*(u64 *)arg = read_sysreg(reg); \
+	}                                       \
+	static void write_##reg(void *arg)      \
+	{                                       \
+		write_sysreg(reg, 0);           \
 	}
 SYSREGS(READER)
 
@@ -52,14 +52,14 @@ static void try_register(void (*fn)(void *), const char *how, const char *what)
 	u64 v = 0;
 	bool faulted = try_call(fn, &v, &f);
 
-	report(faulted && fault_is_undefined(&f), "%s of %s is undefined (%d, cause %lx, value %lx)",
-	       how, what, faulted, f.cause, v);
+	report(faulted && fault_is_undefined(&f),
+	       "%s of %s is undefined (%d, cause %lx, value %lx)", how, what, faulted, f.cause, v);
 }
 
 static void sysregs(void)
 {
-#define TRY(reg, what)                              \
-	try_register(read_##reg, "read", what);     \
+#define TRY(reg, what)                          \
+	try_register(read_##reg, "read", what); \
 	try_register(write_##reg, "write", what);
 	SYSREGS(TRY)
 }
@@ -94,7 +94,8 @@ static void smc(void)
 	struct fault f;
 	bool faulted = try_call(do_smc, &v, &f);
 
-	report(faulted ? fault_is_undefined(&f) : (s32)v == -1, "SMC is refused (%d, %lx)", faulted, v);
+	report(faulted ? fault_is_undefined(&f) : (s32)v == -1, "SMC is refused (%d, %lx)", faulted,
+	       v);
 }
 
 /* PSCI with nonsense: each answered by an error, none by anything else (DEN0022, 5.2). */

@@ -70,8 +70,7 @@ static void read_cpus(const void *fdt)
 	int cpus = fdt_path_offset(fdt, "/cpus"), node;
 	int ac = fdt_address_cells(fdt, cpus);
 
-	fdt_for_each_subnode(node, fdt, cpus)
-	{
+	fdt_for_each_subnode(node, fdt, cpus) {
 		const char *type = fdt_getprop(fdt, node, "device_type", NULL);
 		const fdt32_t *reg = fdt_getprop(fdt, node, "reg", NULL);
 

@@ -10,14 +10,14 @@
 #define XCR0_ALL       7
 
 /* FXSAVE: FCW at 0, MXCSR at 24, ST0.. at 32 (16 bytes, 10 used), XMM0.. at 160. XSAVE: YMM at 576. */
-#define FCW_AT	 0
-#define MXCSR_AT 24
-#define ST_AT	 32
-#define XMM_AT	 160
-#define XMM_END	 416
+#define FCW_AT	     0
+#define MXCSR_AT     24
+#define ST_AT	     32
+#define XMM_AT	     160
+#define XMM_END	     416
 #define XSTATE_BV_AT 512
-#define YMM_AT	 576
-#define YMM_END	 832
+#define YMM_AT	     576
+#define YMM_END	     832
 
 static bool has_avx(void)
 {

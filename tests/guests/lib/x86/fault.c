@@ -74,8 +74,8 @@ static void msr_values(void)
 		struct msr_access a = bad[i];
 		struct fault f = { 0 };
 
-		report(try_call(do_wrmsr, &a, &f) && f.cause == VEC_GP,
-		       "WRMSR %x of %lx gives #GP", a.msr, a.value);
+		report(try_call(do_wrmsr, &a, &f) && f.cause == VEC_GP, "WRMSR %x of %lx gives #GP",
+		       a.msr, a.value);
 	}
 }
 
@@ -108,8 +108,8 @@ static void svm(void)
 	for (u32 i = 0; i < ARRAY_SIZE(insn); i++) {
 		bool faulted = try_call((void (*)(void *))insn[i], NULL, &f);
 
-		report(faulted && f.cause == VEC_UD, "SVM instruction %u is undefined (cause %lx)", i,
-		       f.cause);
+		report(faulted && f.cause == VEC_UD, "SVM instruction %u is undefined (cause %lx)",
+		       i, f.cause);
 	}
 }
 

@@ -6,9 +6,9 @@
  */
 #include <guest.h>
 
-#define CPUID_HV	 0x40000000
-#define CPUID_HV_TIMING	 0x40000010 /* EAX TSC kHz, EBX APIC timer kHz */
-#define CALIBRATE_TICKS	 2000000
+#define CPUID_HV	  0x40000000
+#define CPUID_HV_TIMING	  0x40000010 /* EAX TSC kHz, EBX APIC timer kHz */
+#define CALIBRATE_TICKS	  2000000
 #define CPUID_1C_DEADLINE (1 << 24)
 
 bool lapic_x2;
@@ -32,7 +32,10 @@ void lapic_write(u32 reg, u32 v)
 void lapic_icr(u32 apic_id, u32 low)
 {
 	if (lapic_x2) {
-		__asm__ volatile("mfence; lfence" : : : "memory"); /* WRMSR to x2APIC orders nothing */
+		__asm__ volatile("mfence; lfence"
+				 :
+				 :
+				 : "memory"); /* WRMSR to x2APIC orders nothing */
 		wrmsr(MSR_X2APIC + LAPIC_ICR / 16, (u64)apic_id << 32 | low);
 		return;
 	}

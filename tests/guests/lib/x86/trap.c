@@ -3,7 +3,7 @@
 #include <guest.h>
 #include <runtime.h>
 
-#define FIRST_IRQ 0x20
+#define FIRST_IRQ      0x20
 #define GATE_INTERRUPT 0x8e00
 #define GATE_DPL3      0x6000
 #define VEC_USER_EXIT  0x80 /* INT 0x80 from user mode */
