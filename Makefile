@@ -72,7 +72,8 @@ CFLAGS_CODE_arm64 := -mno-outline-atomics -mstrict-align -mgeneral-regs-only
 CFLAGS_CODE_x86 := -m64 -mno-red-zone -mgeneral-regs-only -mno-mmx -mno-sse -fno-pic
 CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden $(if $(CLANG),,-mstack-protector-guard=global)
 CFLAGS_HYP_x86 := -mstack-protector-guard=global
-UBSAN := -fsanitize=undefined -fno-sanitize=alignment
+# Per-CPU pointers leave the object they are computed from: no object-size checks.
+UBSAN := -fsanitize=undefined -fno-sanitize=alignment,object-size
 CFLAGS_debug := -DCONFIG_DEBUG=1 $(UBSAN)
 CFLAGS_ubsan := $(UBSAN)
 ifneq ($(CLANG),)
