@@ -300,7 +300,7 @@ static void long_delay(void)
 
 static bool gic_pending(void)
 {
-	return mmio_read(gicr_base(0) + GICR_SGI + GICD_ISPENDR) >> intid() & 1;
+	return mmio_read(gic_ppi_regs(0) + GICD_ISPENDR) >> intid() & 1;
 }
 
 /* The level follows the timer as long as nothing was acknowledged (IHI 0069, 4.6: level-sensitive). */

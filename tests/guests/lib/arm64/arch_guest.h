@@ -93,7 +93,11 @@ bool try_call_asm(void (*fn)(void *arg), void *arg, u64 *sp);
 void try_resume(void);
 
 /* The GIC of the calling vCPU. */
-u64 gicr_base(u32 cpu); /* RD frame */
+extern bool gic_v2;
+u64 gicr_base(u32 cpu); /* RD frame; GICv3 only */
+u64 gic_ppi_regs(u32 cpu); /* registers of SGIs and PPIs, at GICD offsets */
+u32 gic_ack(void);
+void gic_end(u32 iar);
 void gic_enable(u32 intid);
 void gic_disable(u32 intid);
 void gic_send_sgi(u32 cpu, u32 intid);

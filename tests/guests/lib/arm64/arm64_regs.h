@@ -29,27 +29,36 @@
 #define ESR_EC_SVC     0x15
 
 /* GICv3 (IHI 0069, 12.9-12.11), offsets from the distributor and from each redistributor's frames. */
-#define GICD_CTLR	0x0000
-#define GICD_CTLR_GRP1	(1 << 1)
-#define GICD_CTLR_ARE	(1 << 4)
-#define GICD_CTLR_RWP	(1U << 31)
-#define GICD_TYPER	0x0004
-#define GICD_IIDR	0x0008
-#define GICD_IGROUPR	0x0080
-#define GICD_ISENABLER	0x0100
-#define GICD_ICENABLER	0x0180
-#define GICD_ISPENDR	0x0200
-#define GICD_ICPENDR	0x0280
-#define GICD_ISACTIVER	0x0300
-#define GICD_ICACTIVER	0x0380
-#define GICD_IPRIORITYR 0x0400
-#define GICD_ICFGR	0x0c00
-#define GICD_IROUTER	0x6000
-#define GICR_TYPER	0x0008
-#define GICR_TYPER_LAST (1 << 4)
-#define GICR_WAKER	0x0014
-#define GICR_SGI	0x10000 /* second frame: registers of SGIs and PPIs, at GICD's offsets */
-#define GICR_STRIDE	0x20000
+#define GICD_CTLR	  0x0000
+#define GICD_CTLR_GRP1	  (1 << 1)
+#define GICD_CTLR_ARE	  (1 << 4)
+#define GICD_CTLR_RWP	  (1U << 31)
+#define GICD_TYPER	  0x0004
+#define GICD_IIDR	  0x0008
+#define GICD_IGROUPR	  0x0080
+#define GICD_ISENABLER	  0x0100
+#define GICD_ICENABLER	  0x0180
+#define GICD_ISPENDR	  0x0200
+#define GICD_ICPENDR	  0x0280
+#define GICD_ISACTIVER	  0x0300
+#define GICD_ICACTIVER	  0x0380
+#define GICD_IPRIORITYR	  0x0400
+#define GICD_ICFGR	  0x0c00
+#define GICD_IROUTER	  0x6000
+#define GICD_SGIR	  0x0f00 /* GICv2 */
+#define GICR_TYPER	  0x0008
+#define GICR_TYPER_LAST	  (1 << 4)
+#define GICR_WAKER	  0x0014
+#define GICR_WAKER_ASLEEP (1 << 2)
+#define GICR_SGI	  0x10000 /* second frame: registers of SGIs and PPIs, at GICD's offsets */
+#define GICR_STRIDE	  0x20000
+
+/* GICv2 CPU interface (IHI 0048, 4.4). */
+#define GICC_CTLR 0x00
+#define GICC_PMR  0x04
+#define GICC_IAR  0x0c
+#define GICC_EOIR 0x10
+#define IAR_INTID 0x3ff
 
 #define INTID_VTIMER 27
 #define INTID_PTIMER 30

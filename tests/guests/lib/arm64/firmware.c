@@ -90,6 +90,7 @@ void arch_read_firmware(void *boot)
 	cmdline_set(args ? args : "");
 	read_memory(fdt);
 	read_cpus(fdt);
+	gic_v2 = fdt_node_offset_by_compatible(fdt, -1, "arm,gic-v3") < 0;
 }
 
 /* libfdt of the distribution is built with the stack protector. */

@@ -12,20 +12,20 @@ void arm_exception(u64 kind, struct regs *r);
 
 static void take_irq(void)
 {
-	u32 intid;
+	u32 iar, intid;
 
 	if (irq_raw) {
 		irq_raw(0);
 		return;
 	}
-	intid = read_icc(ICC_IAR1_EL1);
+	iar = gic_ack();
+	intid = iar & IAR_INTID;
 	if (intid >= INTID_NONE) {
 		irq_unexpected[cpu_id()]++;
 		return;
 	}
 	irq_deliver(intid);
-	write_icc(ICC_EOIR1_EL1, intid);
-	isb();
+	gic_end(iar);
 }
 
 static void take_fault(u64 kind, struct regs *r)
