@@ -13,10 +13,11 @@ import sys
 from . import ROOT, Failure, console
 
 NT_GNU_BUILD_ID = 3
-ADDRESS = re.compile(r"\b0x([0-9a-f]{5,16})\b")
 # "image at 0x40200000": where a position-independent image was loaded; printed with a backtrace.
 LOADED_AT = re.compile(r"\bimage at 0x([0-9a-f]+)")
-BACKTRACE = re.compile(r"^\s*(#\d+|\[<|backtrace|pc\b|lr\b|rip\b|elr\b)", re.I)
+FRAME = re.compile(r"^\s*#\d+ 0x([0-9a-f]+)$")
+# The program counter of an exception, as the registers above a backtrace have it.
+FAULTED_AT = re.compile(r"\b(?:pc|elr|rip)[ =:]+(?:0x)?([0-9a-f]{4,16})\b", re.I)
 
 
 class Symbols:
@@ -75,7 +76,7 @@ class Symbols:
             out = subprocess.run([tool, "-e", self.path, "-f", "-i", "-p", hex(address)], text=True,
                                  stdout=subprocess.PIPE, check=True).stdout
             lines = [l.strip() for l in out.replace(" (inlined by) ", "").splitlines()]
-            found[address] = " <- ".join(l.replace(ROOT + "/", "") for l in lines)
+            found[address] = " <- ".join(l.replace(" ./", " ") for l in lines)
         return found
 
 
@@ -95,16 +96,17 @@ def symbolize(text):
     symbols = find_symbols(build_id)
     match = LOADED_AT.search(text)
     base = int(match.group(1), 16) if match else 0
+    faulting = {int(a, 16) for a in FAULTED_AT.findall(text)}
     out = []
     for line in console.lines(text.rstrip("\n")):
         out.append(line)
-        if not BACKTRACE.match(line):
+        if not FRAME.match(line):
             continue
         # A return address is the instruction after the call: look up the call.
-        spots = {int(a, 16): int(a, 16) - base for a in ADDRESS.findall(line)}
-        known = [(a, v) for a, v in spots.items() if symbols.holds(v)]
-        where = symbols.lookup([v - 1 for _, v in known])
-        out += ["    0x%x  %s" % (a, where[v - 1]) for a, v in known]
+        address = int(FRAME.match(line).group(1), 16)
+        spot = address - base if address in faulting else address - base - 1
+        if symbols.holds(spot):
+            out.append("    " + symbols.lookup([spot])[spot])
     return "\n".join(out)
 
 
