@@ -111,9 +111,7 @@ static void spin(void)
 
 	irq_disable();
 	print("spinning\n");
-	do
-		spin_ticks(ms_to_ticks(ms ? ms : 1000));
-	while (!ms);
+	spin_ticks(ms ? ms_to_ticks(ms) : ~0UL);
 	report(true, "spun %lu ms with interrupts masked, loaded %lu times", ms,
 	       stat(HC_STAT_LOADS) - loads);
 }

@@ -29,7 +29,7 @@ extern u64 ram_base, ram_size;
 const char *cmdline_get(const char *key);
 u64 cmdline_u64(const char *key, u64 missing);
 bool cmdline_is(const char *key, const char *value);
-void cmdline_set(const char *line);
+void cmdline_set(const char *text);
 
 /* Console; %c %s %d %u %x %p %l* with width, '-' and '0'. Lines of two vCPUs may mix. */
 void print(const char *fmt, ...) __printf(1, 2);
