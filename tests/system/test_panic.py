@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A panic says cause, registers and a backtrace, and ./cupel symbolize finds the source lines. The
-panic is made by an undefined instruction written over the start of a function of the image."""
+panic is made by an undefined instruction written over one of a function of the image."""
 
+import re
 import subprocess
 
 import pytest
@@ -12,10 +13,13 @@ UNDEFINED = {"arm64": b"\0\0\0\0", "x86": b"\x0f\x0b"}  # UDF #0; UD2
 VICTIM = "selftest_run"
 
 
-def address_of(arch, name):
-    symbols = machine.Machine(arch).directory() + "/cupel.sym.elf"
-    listing = subprocess.run(["nm", symbols], text=True, check=True, stdout=subprocess.PIPE).stdout
-    return next(int(l.split()[0], 16) for l in listing.splitlines() if l.split()[-1] == name)
+def address_within(arch, name):
+    """The first instruction of a function after it has set up its frame."""
+    symbols = symbolize.Symbols(machine.Machine(arch).directory() + "/cupel.sym.elf")
+    code = subprocess.run([symbols.tool + "objdump", "-d", "--disassemble=" + name, symbols.path],
+                          text=True, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+    at = next(i for i, line in enumerate(code) if re.search(r"%rsp,%rbp|x29, sp", line))
+    return int(code[at + 1].split(":")[0], 16)
 
 
 def offset_in_image(arch, address, data):
@@ -35,7 +39,7 @@ def offset_in_image(arch, address, data):
 def broken_image(arch, tmp_path):
     with open(machine.Machine(arch).image_path(), "rb") as file:
         data = bytearray(file.read())
-    at = offset_in_image(arch, address_of(arch, VICTIM), data)
+    at = offset_in_image(arch, address_within(arch, VICTIM), data)
     data[at:at + len(UNDEFINED[arch])] = UNDEFINED[arch]
     path = tmp_path / "broken"
     path.write_bytes(data)

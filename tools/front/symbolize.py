@@ -76,7 +76,8 @@ class Symbols:
             out = subprocess.run([tool, "-e", self.path, "-f", "-i", "-p", hex(address)], text=True,
                                  stdout=subprocess.PIPE, check=True).stdout
             lines = [l.strip() for l in out.replace(" (inlined by) ", "").splitlines()]
-            found[address] = " <- ".join(l.replace(" ./", " ") for l in lines)
+            lines = [re.sub(r" \(discriminator \d+\)", "", l.replace(" ./", " ")) for l in lines]
+            found[address] = " <- ".join(lines)
         return found
 
 
