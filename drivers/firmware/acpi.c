@@ -67,6 +67,7 @@ paddr_t acpi_find_rsdp(const struct acpi_access *a)
 
 /* The list of tables: `width` bytes an address. */
 struct root {
+	const u8 *table;
 	const u8 *entries;
 	u32 count;
 	u32 width;
@@ -79,6 +80,7 @@ static bool root_from(const struct acpi_access *a, paddr_t pa, const char *sig, 
 
 	if (!t)
 		return false;
+	root->table = t;
 	root->entries = t + ACPI_HEADER_SIZE;
 	root->count = (fw_get32(t, ACPI_HEADER_LENGTH) - ACPI_HEADER_SIZE) / width;
 	root->width = width;
@@ -97,6 +99,28 @@ static bool find_root(const struct acpi_access *a, paddr_t rsdp, struct root *ro
 			return true;
 	}
 	return root_from(a, rsdt, "RSDT", 4, root);
+}
+
+/* Up to `len` printable characters, without the blanks that fill a field up. */
+static char *append_field(char *out, const u8 *field, u32 len)
+{
+	while (len && (field[len - 1] == ' ' || !field[len - 1]))
+		len--;
+	for (u32 i = 0; i < len; i++)
+		*out++ = field[i] > ' ' && field[i] < 0x7f ? (char)field[i] : '_';
+	return out;
+}
+
+/* Who made the tables, and for what: the nearest that they come to a name of the machine. */
+static void name_machine(const struct root *root, struct platform *p)
+{
+	static char name[ACPI_OEM_ID_SIZE + 1 + ACPI_OEM_TABLE_ID_SIZE + 1];
+	char *end = append_field(name, root->table + ACPI_OEM_ID, ACPI_OEM_ID_SIZE);
+
+	*end++ = ' ';
+	end = append_field(end, root->table + ACPI_OEM_TABLE_ID, ACPI_OEM_TABLE_ID_SIZE);
+	*end = 0;
+	p->machine = name;
 }
 
 /* The first good table of that name, or NULL. */
@@ -319,6 +343,7 @@ int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platfor
 	if (!find_root(a, rsdp, &root))
 		return -EINVAL;
 	p->x86.rsdp = rsdp;
+	name_machine(&root, p);
 	read_optional(a, &root, p);
 	*why = "no good MADT";
 	madt = find_table(a, &root, "APIC", MADT_ENTRIES);

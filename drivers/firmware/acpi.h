@@ -20,9 +20,13 @@
 #define ACPI_RSDP_RSDT	   16
 #define ACPI_RSDP_XSDT	   24
 
-#define ACPI_HEADER_SIZE   36
-#define ACPI_HEADER_LENGTH 4
-#define ACPI_TABLE_MAX	   MIB(4) /* a DSDT of a big machine has some hundred KiB */
+#define ACPI_HEADER_SIZE       36
+#define ACPI_HEADER_LENGTH     4
+#define ACPI_OEM_ID	       10
+#define ACPI_OEM_ID_SIZE       6
+#define ACPI_OEM_TABLE_ID      16
+#define ACPI_OEM_TABLE_ID_SIZE 8
+#define ACPI_TABLE_MAX	       MIB(4) /* a DSDT of a big machine has some hundred KiB */
 
 /* Generic address structure */
 #define GAS_SIZE	 12

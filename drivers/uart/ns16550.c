@@ -38,10 +38,12 @@ const struct ns16550_bus ns16550_mmio = { mmio_bus_read, mmio_bus_write };
 
 static void send(char ch)
 {
-	for (u32 i = 0; i < SPIN_LIMIT; i++) {
-		if (uart_bus->read(&uart, NS16550_LSR) & NS16550_LSR_THRE)
-			break;
-	}
+	static u32 patience = SPIN_LIMIT; /* under the console's lock; none for a UART that hung */
+	u32 left = patience;
+
+	while (!(uart_bus->read(&uart, NS16550_LSR) & NS16550_LSR_THRE) && left)
+		left--;
+	patience = left ? SPIN_LIMIT : 0;
 	uart_bus->write(&uart, NS16550_THR, (u8)ch);
 }
 
