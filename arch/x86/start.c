@@ -87,25 +87,32 @@ static u32 boot_cpu_id(void)
 	return r.ebx ? r.edx : cpuid(1, 0).ebx >> CPUID_1_EBX_APIC_ID_SHIFT;
 }
 
+/* With what is known of the command line and the tables, so that the harness hears of it. */
+static __noreturn void cannot_start(const char *why)
+{
+	printk("cupel: cannot start: %s\n", why);
+	arch_machine_exit(1);
+}
+
 static void read_firmware(u32 how, u32 info)
 {
 	u64 limit = x86_boot_map_size();
 	const struct acpi_access a = { boot_phys, &limit };
-	const char *why = "";
+	const char *why = "", *note = "";
 	int err;
 
-	platform.machine = "";
 	if (how == BOOT_MULTIBOOT)
 		err = multiboot_read_platform(&a, info, &platform, &why);
 	else
 		err = pvh_read_platform(&a, info, &platform, &why);
-	if (err)
-		panic("cannot start: %s", why);
-	err = acpi_read_platform(&a, platform.x86.rsdp ? platform.x86.rsdp : acpi_find_rsdp(&a),
-				 &platform, &why);
-	if (err)
-		printk("ACPI: %s; going on with what is known\n", why);
+	if (acpi_read_platform(&a, platform.x86.rsdp ? platform.x86.rsdp : acpi_find_rsdp(&a),
+			       &platform, &note))
+		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());
+	if (cmdline_parse(platform.cmdline, &note))
+		printk("command line: %s\n", note);
+	if (err)
+		cannot_start(why);
 }
 
 static void reserve(paddr_t base, paddr_t end)
@@ -134,15 +141,12 @@ static void keep_memory(void)
 
 void x86_start(u32 how, u32 info)
 {
-	const char *why;
 	void *stack;
 
 	x86_console_early();
 	x86_trap_early_init();
 	read_cpu_model();
 	read_firmware(how, info);
-	if (cmdline_parse(platform.cmdline, &why))
-		printk("command line: %s\n", why);
 	keep_memory();
 	page_alloc_init(&platform);
 	x86_mm_init(ram, nr_ram);
@@ -170,10 +174,8 @@ void x86_start_on_stack(void)
 	x86_timer_cpu_init();
 	x86_smp_init();
 	err = x86_virt_cpu_init(&why);
-	if (err) {
-		printk("cupel: cannot start: %s\n", why);
-		arch_machine_exit(1);
-	}
+	if (err)
+		cannot_start(why);
 	arch_irq_enable();
 	cupel_main();
 }

@@ -58,6 +58,7 @@ int fw_copy_cmdline(const struct acpi_access *a, struct platform *p, paddr_t pa,
 		if (!*c)
 			return 0;
 	}
+	p->cmdline[CMDLINE_MAX - 1] = 0;
 	*why = "command line too long";
 	return -E2BIG;
 }
