@@ -18,8 +18,6 @@
 
 #include "core.h"
 
-struct platform platform;
-
 extern const struct experiment *const __start_experiments[], *const __stop_experiments[];
 
 static void print_banner(void)

@@ -7,6 +7,8 @@
 #include <cupel/platform.h>
 #include <string.h>
 
+struct platform platform;
+
 static void remove_range(struct platform *p, u32 i)
 {
 	memmove(&p->mem[i], &p->mem[i + 1], (p->nr_mem - i - 1) * sizeof(p->mem[0]));

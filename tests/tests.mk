@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Unit tests: core/, the parsers and bench/ for the host, each test_*.c a program of its own.
+#
+#   make unit [SAN=address|thread]     build and run; SAN=address includes UBSan
+#   make unit TESTS="lock sched"       only these
+#   make unit-asan, make unit-tsan     the same with a sanitizer
+#
+# A test that needs more than the archive below names it: UNIT_SRCS_<test> := file.c …
+
+SAN ?= none
+UNIT := build/host-$(SAN)
+UNIT_SAN_none :=
+UNIT_SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+UNIT_SAN_thread := -fsanitize=thread -Wno-tsan
+ifeq ($(filter $(SAN),none address thread),)
+$(error SAN is '$(SAN)': none, address or thread)
+endif
+
+# Ours under names of their own, so that cmocka and the sanitizers keep theirs.
+UNIT_RENAME := -Dsnprintf=cupel_snprintf -Dvsnprintf=cupel_vsnprintf
+UNIT_LIBC := memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strstr \
+	strtoul
+
+UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-common -fno-strict-aliasing -fno-omit-frame-pointer \
+	-DCONFIG_DEBUG=1 -D_GNU_SOURCE $(UNIT_RENAME) -Iinclude -Itests/unit/arch/include \
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unused-parameter \
+	-Wno-missing-field-initializers -Werror -pthread $(UNIT_SAN_$(SAN))
+# The code under test sees the freestanding headers, the tests those of the host.
+UNIT_CORE_CFLAGS := $(UNIT_CFLAGS) -ffreestanding -Iinclude/libc \
+	-DBUILD_COMPILER='"$(HOSTCC)"' -DBUILD_FLAGS='"unit"'
+
+# core/ubsan.c would stand in for the sanitizer's own runtime.
+UNIT_CORE := $(filter-out core/ubsan.c core/selftest_%.c,$(wildcard core/*.c)) $(wildcard bench/*.c) \
+	$(wildcard drivers/firmware/fdt.c drivers/firmware/acpi.c)
+UNIT_SELFTESTS := $(wildcard core/selftest_*.c)
+UNIT_HOST := tests/unit/host.c tests/unit/host_guest.c
+
+UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
+ifneq ($(SAN),none)
+UNIT_TESTS := $(filter-out ubsan,$(UNIT_TESTS))
+endif
+TESTS ?= $(UNIT_TESTS)
+
+UNIT_SRCS_ubsan := core/ubsan.c
+UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
+
+unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
+
+$(UNIT)/core/%.o $(UNIT)/bench/%.o $(UNIT)/drivers/%.o $(UNIT)/arch/%.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS)
+$(UNIT)/tests/%.o: UNIT_FLAGS = $(UNIT_CFLAGS)
+$(UNIT)/core/string.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) $(foreach f,$(UNIT_LIBC),-D$f=cupel_$f)
+
+$(UNIT)/%.o: %.c Makefile tests/tests.mk
+	@mkdir -p $(@D)
+	$(call say,HOSTCC,$@)
+	$(Q)$(HOSTCC) $(UNIT_FLAGS) -MMD -MP -c $< -o $@
+
+$(UNIT)/core.a: $(call unit_obj,$(UNIT_CORE) $(UNIT_HOST))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+define unit_rule
+$(UNIT)/test_$(1): $(call unit_obj,tests/unit/test_$(1).c $(UNIT_SRCS_$(1))) $(UNIT)/core.a
+	$$(call say,LD,$$@)
+	$$(Q)$$(HOSTCC) $(UNIT_CFLAGS) -o $$@ $$^ -lcmocka $(if $(filter fdt,$(1)),-lfdt)
+endef
+$(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$t)))
+
+# Threads of stand-in CPUs still run when a test program ends: that is no leak.
+UNIT_ENV := TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0 $(TSAN_OPTIONS)" \
+	ASAN_OPTIONS="detect_leaks=0 $(ASAN_OPTIONS)"
+
+.PHONY: unit unit-asan unit-tsan unit-build $(TESTS:%=unit-run-%)
+unit: $(TESTS:%=unit-run-%)
+$(TESTS:%=unit-run-%): unit-run-%: $(UNIT)/test_%
+	$(Q)$(UNIT_ENV) timeout 120 $< >$<.log 2>&1; code=$$?; cat $<.log; \
+	test $$code = 0 || { echo "$<: failed with $$code"; exit 1; }
+unit-asan:
+	$(Q)$(MAKE) unit SAN=address
+unit-tsan:
+	$(Q)$(MAKE) unit SAN=thread
+
+-include $(patsubst %.o,%.d,$(call unit_obj,$(UNIT_CORE) $(UNIT_HOST) $(UNIT_SELFTESTS) core/ubsan.c \
+	$(wildcard tests/unit/test_*.c)))

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The arch half of VMs and vCPUs for the host build: a guest is a function of the test. */
+#include "host.h"
+
+#include <string.h>
+
+#include <cupel/errno.h>
+#include <cupel/mm.h>
+#include <cupel/vm.h>
+
+int (*host_guest)(struct vcpu *v);
+int host_vm_init_result, host_vcpu_init_result;
+
+const char *const arch_exit_names[] = { "enter", NULL };
+
+int arch_vcpu_init(struct vcpu *v)
+{
+	if (host_vcpu_init_result && v->id == 1)
+		return host_vcpu_init_result;
+	v->arch.guest = host_guest;
+	v->arch.live = true;
+	return 0;
+}
+
+void arch_vcpu_destroy(struct vcpu *v)
+{
+	assert_true(v->arch.live);
+	v->arch.live = false;
+}
+
+void arch_vcpu_load(struct vcpu *v)
+{
+	assert_false(arch_irqs_enabled());
+}
+
+void arch_vcpu_put(struct vcpu *v)
+{
+	assert_false(arch_irqs_enabled());
+	v->arch.puts++;
+}
+
+void arch_vcpu_requests(struct vcpu *v, u32 bits)
+{
+	v->arch.served |= bits;
+}
+
+enum vcpu_exit arch_vcpu_enter(struct vcpu *v)
+{
+	enum vcpu_exit e;
+
+	assert_false(arch_irqs_enabled());
+	assert_int_equal(v->mode, VCPU_IN_GUEST);
+	v->arch.enters++;
+	v->exits[0]++;
+	e = (enum vcpu_exit)v->arch.guest(v);
+	/* A host interrupt that came meanwhile is taken on the way out. */
+	WRITE_ONCE(v->mode, VCPU_OUTSIDE);
+	arch_irq_enable();
+	arch_irq_disable();
+	return e;
+}
+
+bool arch_vcpu_wakeable(struct vcpu *v)
+{
+	return READ_ONCE(v->arch.posted) || (v->arch.deadline && v->arch.deadline <= arch_counter());
+}
+
+u64 arch_vcpu_next_deadline(struct vcpu *v)
+{
+	return v->arch.deadline ? v->arch.deadline : ~0UL;
+}
+
+void arch_vcpu_dump(struct vcpu *v)
+{
+}
+
+int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why)
+{
+	unsigned int order = size_to_order(vm->config.memory);
+	struct mem_slot ram = { .gpa = 0, .size = vm->config.memory };
+	gpaddr_t entry, end;
+	int err;
+
+	vm->arch.live = true;
+	if (host_vm_init_result) {
+		*why = "asked to fail";
+		return host_vm_init_result;
+	}
+	ram.pa = va_to_pa(pages_alloc(order));
+	if (!ram.pa)
+		return -ENOMEM;
+	err = vm_add_slot(vm, &ram);
+	if (err)
+		pages_free(pa_to_va(ram.pa), order);
+	if (err || !image)
+		return err;
+	return guest_load_image(vm, image, image_size, 0, &entry, &end, why);
+}
+
+void arch_vm_destroy(struct vm *vm)
+{
+	assert_true(vm->arch.live);
+	vm->arch.live = false;
+	if (vm->slots && vm->slots->count)
+		pages_free(pa_to_va(vm->slots->slot[0].pa), size_to_order(vm->config.memory));
+}
+
+int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags)
+{
+	vm->arch.mapped += size;
+	return 0;
+}
+
+void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
+{
+	vm->arch.mapped -= size;
+}
