@@ -90,11 +90,20 @@ static bool is_lvt_timer(const struct irq_desc *d)
 	return d->irq == X86_VEC_TIMER;
 }
 
+static DEFINE_PER_CPU(bool, timer_masked);
+
 static void set_timer_mask(bool masked)
 {
 	u32 lvt = lapic_read(APIC_LVT_TIMER);
 
+	this_cpu(timer_masked) = masked;
 	lapic_write(APIC_LVT_TIMER, masked ? lvt | APIC_LVT_MASKED : lvt & ~APIC_LVT_MASKED);
+}
+
+void lapic_timer_unmask(void)
+{
+	if (unlikely(this_cpu(timer_masked)))
+		set_timer_mask(false);
 }
 
 /* An IPI has no mask: whoever doesn't want it doesn't send it. */

@@ -206,8 +206,20 @@ static u32 apic_count(u64 deadline)
 	return (u32)min(count, 0xffffffffUL);
 }
 
+/* A deadline is set, and has not yet been found to be over. */
+static DEFINE_PER_CPU(bool, tick_is_armed);
+
+bool x86_tick_is_armed(void)
+{
+	return this_cpu(tick_is_armed);
+}
+
+/* Loading a vCPU may have masked the LVT entry while nothing was armed: no deadline is set behind that. */
 void arch_tick_arm(u64 deadline)
 {
+	this_cpu(tick_is_armed) = deadline != ~0UL;
+	if (deadline != ~0UL)
+		lapic_timer_unmask();
 	if (tick_by_deadline)
 		wrmsr(MSR_TSC_DEADLINE, deadline == ~0UL ? 0 : deadline);
 	else

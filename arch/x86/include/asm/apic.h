@@ -104,6 +104,9 @@ void lapic_eoi(void);
 void lapic_send(u32 apic_id, u32 mode);
 void lapic_send_others(u32 mode);
 
+/* The calling CPU's LVT timer entry, if its state was set to masked. Interrupts off. */
+void lapic_timer_unmask(void);
+
 /* The chip of X86_VEC_TIMER and the IPI vectors. */
 extern const struct irq_chip lapic_chip;
 

@@ -3,9 +3,13 @@
 #ifndef ASM_X86_TIMER_H
 #define ASM_X86_TIMER_H
 
+#include <cupel/types.h>
+
 /* Boot CPU, once, after lapic_cpu_init(): frequencies and the tick's handler. */
 void x86_timer_init(void);
 /* Each CPU: its tick, off until core/ arms it. */
 void x86_timer_cpu_init(void);
+/* A deadline of the calling CPU is set in its timer. */
+bool x86_tick_is_armed(void);
 
 #endif

@@ -31,16 +31,14 @@ struct stage2_root {
 	u64 pages; /* table pages below it */
 };
 
-enum guest_boot { GUEST_BOOT_PVH, GUEST_BOOT_MULTIBOOT };
-
 struct arch_vm {
 	const struct vcpu_backend *backend;
 	struct stage2_root root[NR_STAGE2_ROOTS];
-	u64 tsc_offset; /* guest TSC = host counter + this */
 	struct v16550 *uart;
-	enum guest_boot boot;
 	gpaddr_t entry; /* where vCPU 0 starts, in 32-bit protected mode */
 	gpaddr_t boot_info; /* what EBX points to there */
+	u32 boot_eax; /* the loader's magic number, where the protocol has one */
+	u64 unmaps; /* second-stage removals: each is a flush owed by every vCPU */
 };
 
 /*
@@ -73,22 +71,23 @@ struct arch_vcpu {
 	struct vlapic *lapic;
 	struct insn_cache *insns;
 	struct fpu_state *fpu;
+	u64 tsc_offset; /* guest TSC = host counter + this */
 	u64 xcr0;
-	u64 fpu_bytes; /* of pages behind `fpu` */
 	int fpu_cpu; /* the CPU whose registers last held its FP state; -1 = none */
 	u64 tsc_aux;
 	u64 dr[4];
 	bool dr_loaded; /* DR0-3 are in the CPU's registers */
 	bool halted; /* in HLT: an interrupt ends it */
+	bool wait_sipi; /* after INIT, or an AP after reset: nothing runs until a SIPI */
 	bool nmi_pending;
 	bool nmi_blocked; /* until IRET */
-	bool window; /* a VINTR window is open */
-	u8 sipi_vector; /* posted before VCPU_REQ_RESET, read after it */
+	bool nmi_step; /* on the step over that IRET */
 	u64 pat;
 	u64 mtrr_def;
-	u64 mtrr[16]; /* variable ranges: base, mask */
+	u64 mtrr_var[16]; /* base, mask */
 	u64 mtrr_fixed[11];
-	u64 misc_msr[8]; /* MSRs that only remember what was written */
+	u64 misc_msr[9]; /* MSRs that only remember what was written: K7 counters, HWCR */
+	bool check_flush; /* look at the account, and at the ASID, before the next entry */
 	u64 flushes_owed; /* debug account: second-stage and ASID flushes asked for … */
 	u64 flushes_done; /* … and those that an entry has carried out */
 };
