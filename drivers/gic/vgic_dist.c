@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The distributor registers that every frame shares (GICv2 and GICv3 distributor, SGI frame of a
+ * redistributor): one bit, two bits or a byte an interrupt. Reserved registers read as zero and
+ * ignore writes; nothing a guest writes here may reach the host GIC but through the HW interrupts.
+ */
+#include "vgic.h"
+
+struct frame {
+	struct vgic *g;
+	struct vcpu *self; /* who accesses */
+	struct vcpu *owner; /* whose private interrupts these are; NULL: none here */
+};
+
+static u32 *word_of(const struct frame *f, u32 intid)
+{
+	return vgic_word(f->g, f->owner, intid);
+}
+
+static bool is_timer(const struct frame *f, u32 intid)
+{
+	for (u32 i = 0; i < NR_TIMERS; i++)
+		if (intid < VGIC_NR_PRIVATE && f->owner->arch.timer[i].intid == intid)
+			return true;
+	return false;
+}
+
+/* Clear `clear` and set `set` in one word; the word as it is then. */
+static u32 change(u32 *word, u32 clear, u32 set)
+{
+	u32 old = READ_ONCE(*word);
+
+	/* Pairs with the owner's cmpxchg in vgic_lr.c and every poster's. */
+	while (!atomic_cmpxchg_full(word, &old, (old & ~clear) | set))
+		;
+	return (old & ~clear) | set;
+}
+
+/* Bring live state into the words of 32 interrupts; false: run the instruction again. */
+static bool peek(const struct frame *f, u32 first)
+{
+	if (first < VGIC_NR_PRIVATE)
+		return vgic_peek(f->self, f->owner);
+	for (u32 i = first; i < first + 32; i++) {
+		u32 word = READ_ONCE(*word_of(f, i));
+
+		if ((word & VIRQ_LISTED) &&
+		    !vgic_peek(f->self, f->g->vm->vcpu[virq_holder(word)]))
+			return false;
+	}
+	return true;
+}
+
+static u64 gather(const struct frame *f, u32 first, u32 bits)
+{
+	u64 val = 0;
+
+	for (u32 i = 0; i < 32; i++)
+		val |= (u64)!!(READ_ONCE(*word_of(f, first + i)) & bits) << i;
+	return val;
+}
+
+static u32 *enabled_of(const struct frame *f, u32 first)
+{
+	return first ? &f->g->enabled[first / 32] : &f->owner->arch.vgic.enabled;
+}
+
+/* Notify whoever an interrupt concerns if it can be delivered, or if its list register is stale. */
+static void look_again(const struct frame *f, u32 intid, u32 word)
+{
+	if ((word & VIRQ_LISTED) || virq_deliverable(f->g, word))
+		vgic_notify(f->g, f->owner, intid, word);
+}
+
+#define for_each_bit(i, val, map) \
+	for (u32 map = (u32)(val), i; map && ((i = __builtin_ctz(map)), true); map &= map - 1)
+
+static void access_group(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	if (!a->write) {
+		a->value = gather(f, first, VIRQ_GROUP1);
+		return;
+	}
+	spin_lock(&f->g->lock);
+	for (u32 i = 0; i < 32; i++) {
+		u32 set = a->value >> i & 1 ? VIRQ_GROUP1 : 0;
+
+		look_again(f, first + i, change(word_of(f, first + i), VIRQ_GROUP1, set));
+	}
+	spin_unlock(&f->g->lock);
+}
+
+static void access_enable(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	u32 *enabled = enabled_of(f, first);
+
+	if (!a->write) {
+		a->value = READ_ONCE(*enabled);
+		return;
+	}
+	spin_lock(&f->g->lock);
+	WRITE_ONCE(*enabled, *enabled | (u32)a->value);
+	if (first)
+		WRITE_ONCE(f->g->spis, true);
+	for_each_bit (i, a->value, map)
+		vgic_set_bits(f->g, f->owner, first + i, VIRQ_ENABLED);
+	spin_unlock(&f->g->lock);
+}
+
+static void access_disable(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	u32 *enabled = enabled_of(f, first);
+
+	if (!a->write) {
+		a->value = READ_ONCE(*enabled);
+		return;
+	}
+	spin_lock(&f->g->lock);
+	WRITE_ONCE(*enabled, *enabled & ~(u32)a->value);
+	for_each_bit (i, a->value, map)
+		look_again(f, first + i, change(word_of(f, first + i), VIRQ_ENABLED, 0));
+	spin_unlock(&f->g->lock);
+}
+
+static u64 gather_pending(const struct frame *f, u32 first)
+{
+	u64 val = 0;
+
+	for (u32 i = 0; i < 32; i++) {
+		u32 word = READ_ONCE(*word_of(f, first + i));
+
+		if (virq_pending(word) || (word & (VIRQ_LISTED | VIRQ_LRPEND)) ==
+						  (VIRQ_LISTED | VIRQ_LRPEND))
+			val |= BIT(i);
+	}
+	return val;
+}
+
+/* GICv2 SGIs have registers of their own for this (IHI 0048 4.3.7). */
+static u64 settable(const struct frame *f, u32 first, u64 val)
+{
+	return f->g->model == VGIC_MODEL_V2 && !first ? val & ~0xffffUL : val;
+}
+
+static void access_set_pending(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	if (!peek(f, first))
+		return;
+	vgic_peek_end(f->self);
+	if (!a->write) {
+		a->value = gather_pending(f, first);
+		return;
+	}
+	for_each_bit (i, settable(f, first, a->value), map)
+		vgic_set_bits(f->g, f->owner, first + i, VIRQ_PENDING);
+}
+
+static void access_clear_pending(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	if (!peek(f, first))
+		return;
+	vgic_peek_end(f->self);
+	if (!a->write) {
+		a->value = gather_pending(f, first);
+		return;
+	}
+	for_each_bit (i, settable(f, first, a->value), map)
+		look_again(f, first + i, change(word_of(f, first + i), VIRQ_PENDING, 0));
+}
+
+static void set_active(const struct frame *f, u32 intid)
+{
+	u32 *word = word_of(f, intid), old = READ_ONCE(*word), holder;
+
+	if (old & VIRQ_ACTIVE)
+		return;
+	holder = intid < VGIC_NR_PRIVATE ? f->owner->id : virq_target(old);
+	if (holder >= f->g->vm->nr_vcpus)
+		return;
+	old = change(word, VIRQ_VCPU_MASK << VIRQ_HOLDER_SHIFT,
+		     VIRQ_ACTIVE | holder << VIRQ_HOLDER_SHIFT);
+	if ((old & VIRQ_HW) && f->owner == f->self)
+		vgic_hw_set_active(f->self, intid, true);
+	vgic_notify(f->g, f->owner, intid, old);
+}
+
+static void access_set_active(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	if (!peek(f, first))
+		return;
+	vgic_peek_end(f->self);
+	if (!a->write) {
+		a->value = gather(f, first, VIRQ_ACTIVE);
+		return;
+	}
+	for_each_bit (i, a->value, map)
+		set_active(f, first + i);
+}
+
+static void access_clear_active(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	if (!peek(f, first))
+		return;
+	vgic_peek_end(f->self);
+	if (!a->write) {
+		a->value = gather(f, first, VIRQ_ACTIVE);
+		return;
+	}
+	for_each_bit (i, a->value, map)
+		vgic_deactivate(f->g, f->self, f->owner, first + i);
+}
+
+static void access_priority(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	u64 val = 0;
+
+	if (a->write)
+		spin_lock(&f->g->lock);
+	for (u32 i = 0; i < a->size; i++) {
+		u32 *word = word_of(f, first + i);
+		u32 prio = a->value >> (8 * i + 3) & VIRQ_PRIO_MASK;
+
+		if (a->write)
+			look_again(f, first + i, change(word, VIRQ_PRIO_MASK << VIRQ_PRIO_SHIFT,
+							prio << VIRQ_PRIO_SHIFT));
+		val |= (u64)virq_prio(READ_ONCE(*word)) << (8 * i + 3);
+	}
+	if (a->write)
+		spin_unlock(&f->g->lock);
+	a->value = val;
+}
+
+/* Two bits an interrupt; only the upper one means something. SGIs are edges, timers are levels. */
+static void access_config(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	u64 val = 0;
+
+	if (a->write)
+		spin_lock(&f->g->lock);
+	for (u32 i = 0; i < 16; i++) {
+		u32 *word = word_of(f, first + i);
+		bool edge = a->value >> (2 * i + 1) & 1;
+
+		if (a->write && first + i >= VGIC_NR_SGIS && !is_timer(f, first + i))
+			change(word, VIRQ_EDGE, edge ? VIRQ_EDGE : 0);
+		val |= READ_ONCE(*word) & VIRQ_EDGE ? 2UL << 2 * i : 0;
+	}
+	if (a->write)
+		spin_unlock(&f->g->lock);
+	a->value = val;
+}
+
+void vgic_set_target(struct vgic *g, u32 intid, u32 target)
+{
+	struct frame f = { g, NULL, NULL };
+	u32 word = change(word_of(&f, intid), VIRQ_VCPU_MASK << VIRQ_TARGET_SHIFT,
+			  target << VIRQ_TARGET_SHIFT);
+
+	look_again(&f, intid, word);
+}
+
+/* GICv2: a byte with a bit for each vCPU (IHI 0048 4.3.12). */
+static void access_targets(const struct frame *f, u32 first, struct mmio_access *a)
+{
+	u32 present = (u32)BIT(min(f->g->vm->nr_vcpus, 8U)) - 1;
+	u64 val = 0;
+
+	if (f->g->model != VGIC_MODEL_V2) {
+		a->value = 0;
+		return;
+	}
+	spin_lock(&f->g->lock);
+	for (u32 i = 0; i < a->size; i++) {
+		u32 intid = first + i, map = a->value >> 8 * i & present;
+
+		if (a->write && intid >= VGIC_NR_PRIVATE) {
+			f->g->route[intid] = map;
+			vgic_set_target(f->g, intid, map ? (u32)__builtin_ctz(map) : VIRQ_VCPU_MASK);
+		}
+		val |= (intid < VGIC_NR_PRIVATE ? BIT(f->owner->id) : f->g->route[intid]) << 8 * i;
+	}
+	spin_unlock(&f->g->lock);
+	a->value = val;
+}
+
+struct bank {
+	void (*access)(const struct frame *f, u32 first, struct mmio_access *a);
+	u32 bits; /* an interrupt */
+};
+
+/* By offset / 0x80 (IHI 0069 12.8, IHI 0048 4.1.2). */
+static const struct bank banks[] = {
+	[1] = { access_group, 1 },
+	[2] = { access_enable, 1 },
+	[3] = { access_disable, 1 },
+	[4] = { access_set_pending, 1 },
+	[5] = { access_clear_pending, 1 },
+	[6] = { access_set_active, 1 },
+	[7] = { access_clear_active, 1 },
+	[8] = { access_priority, 8 },
+	[9] = { access_priority, 8 },
+	[16] = { access_targets, 8 },
+	[17] = { access_targets, 8 },
+	[24] = { access_config, 2 },
+};
+
+bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
+			struct mmio_access *a)
+{
+	struct frame f = { g, self, owner };
+	const struct bank *b = &banks[a->offset / 0x80];
+	u32 first;
+
+	if (a->offset / 0x80 >= ARRAY_SIZE(banks) || !b->access || a->size > 4)
+		return false;
+	/* Only bytes may be accessed alone: reserved otherwise (IHI 0069 12.1.3). */
+	if (b->bits != 8 && a->size != 4)
+		return false;
+	/* Banks start at a multiple of 0x80 << (bits of an interrupt - 1), which is INTID 0. */
+	first = (u32)(a->offset & (0x80 * b->bits - 1)) * 8 / b->bits;
+	if (first >= VGIC_NR_INTIDS || (first < VGIC_NR_PRIVATE && !owner))
+		return false;
+	b->access(&f, first, a);
+	return true;
+}
+
+void vgic_set_ctlr(struct vgic *g, u32 enables)
+{
+	u32 old = READ_ONCE(g->ctlr);
+
+	WRITE_ONCE(g->ctlr, enables);
+	if (old != enables)
+		vgic_rescan(g);
+}
+
+void vgic_sgi(struct vgic *g, struct vcpu *target, u32 intid, u32 source)
+{
+	struct vgic_cpu *c = &target->arch.vgic;
+
+	if (g->model == VGIC_MODEL_V2)
+		/* Before the word: pairs with whoever takes a source and looks for more. */
+		atomic_fetch_or_full(&c->sgi_source[intid], BIT32(source));
+	vgic_set_bits(g, target, intid, VIRQ_PENDING);
+}
