@@ -26,7 +26,7 @@ struct fp_state {
 
 /*
  * One register context. A vCPU runs on one of them; a nested guest has one per level. The world
- * switch knows the first members by offset (world.S, checked in world.c).
+ * switch knows the first members by offset (world_switch.S, checked in world.c).
  */
 struct guest_ctx {
 	u64 regs[31];
@@ -49,6 +49,8 @@ struct stage2 {
 	u64 pages; /* table pages below the root */
 };
 
+#define GUEST_MAX_CHUNKS 30 /* pieces of RAM, and the read-only page: within MAX_SLOTS */
+
 struct arch_vm {
 	struct stage2 s2[NR_STAGE2_ROOTS];
 	u16 *last_ran; /* per CPU, written by it: 1 + id of the vCPU of this VM it ran last */
@@ -56,36 +58,55 @@ struct arch_vm {
 	struct vpl011 *uart;
 	u64 cntvoff; /* guest's virtual counter = arch_counter() - this */
 	spinlock_t psci_lock; /* guards power-on of this VM's vCPUs and their `reset` mailboxes */
-	gpaddr_t dtb;
+	struct guest_memory {
+		void *va;
+		u32 order;
+	} memory[GUEST_MAX_CHUNKS]; /* what the VM's slots are made of */
+	u32 nr_memory;
 };
 
 /*
- * Interrupt state of one vCPU. `irq` and `posted` are written by anyone (atomics, see vgic.h); all
- * else by the owner only.
+ * Interrupt state of one vCPU: see drivers/gic/vgic.h. `posted`, `irq`, `sgi_source` and `peek` are
+ * written by anyone (atomics); all else by the owner only.
  */
-#define VGIC_NR_INTIDS 256
-#define VGIC_WORDS     (VGIC_NR_INTIDS / 64)
-#define VGIC_MAX_LRS   16
+#define VGIC_NR_INTIDS	256
+#define VGIC_WORDS	(VGIC_NR_INTIDS / 64)
+#define VGIC_MAX_LRS	16
+#define VGIC_NR_SGIS	16
 #define VGIC_NR_PRIVATE 32
+
+/* The CPU interface in software: irqchip=external. */
+struct vgic_soft {
+	u32 grpen; /* bit 0: group 0, bit 1: group 1 */
+	u32 pmr;
+	u32 bpr;
+	u32 apr; /* bit n: priority level n (of 32) is being served */
+	bool eoimode; /* end of interrupt only drops the priority */
+	bool irq, fiq; /* lines to the vCPU, as HCR_EL2.VI and VF have them */
+};
 
 struct vgic_cpu {
 	u64 posted[VGIC_WORDS] __cacheline_aligned; /* INTIDs whose word the owner has to look at */
 	u32 irq[VGIC_NR_PRIVATE]; /* state words of SGIs and PPIs */
+	u8 sgi_source[VGIC_NR_SGIS]; /* GICv2 guests: bitmap of vCPUs that ask for it */
+	u32 peek; /* somebody waits for the list registers to be folded back */
 
 	u64 queue[VGIC_WORDS] __cacheline_aligned; /* INTIDs that may need a list register */
 	bool dirty; /* `queue` changed since the last refill */
 	bool overflow; /* more in flight than list registers */
+	bool asleep; /* GICR_WAKER.ProcessorSleep */
+	u32 enabled; /* what GICR_ISENABLER0 reads */
 	u32 lr_used; /* list registers that hold an interrupt, or did when last looked at */
 	u16 lr_intid[VGIC_MAX_LRS];
 	u64 hcr; /* ICH_HCR_EL2 as last written */
 	u64 vmcr; /* while not loaded */
 	u64 apr[2][4]; /* ICH_AP0Rn, ICH_AP1Rn while not loaded */
 	u64 syncs; /* times the list registers were folded back; others read it */
-
-	/* irqchip=external and GICv2 guests: the CPU interface in software. */
-	u8 soft_ctlr, soft_pmr, soft_bpr;
-	u8 sgi_source[16]; /* bitmap of requesting vCPUs, atomics (GICv2 only) */
-	u8 sgi_active_source[16];
+	u8 sgi_active[VGIC_NR_SGIS]; /* GICv2 guests: source of the one being served */
+	struct vcpu *peek_at; /* whose list registers this vCPU waits for, and from when on */
+	u64 peek_syncs;
+	u64 peek_done[2]; /* vCPUs that the trapped instruction has waited for */
+	struct vgic_soft soft;
 };
 
 enum { TIMER_VIRT, TIMER_PHYS, NR_TIMERS };
@@ -112,10 +133,10 @@ struct arch_vcpu {
 	u64 hcr; /* HCR_EL2 while loaded */
 	u64 vmpidr;
 	bool fp_live; /* FP registers hold this vCPU's state (only while loaded) */
-	bool waiting; /* in WFI: set when it blocks, cleared when it is loaded */
 	struct vgic_cpu vgic;
 	struct vtimer timer[NR_TIMERS];
 	struct soft_timer emul_timer; /* expiry of an emulated timer, while loaded */
+	bool retry; /* the trapped instruction is to run again */
 	struct vcpu_reset reset; /* written under psci_lock before VCPU_REQ_RESET, read after it */
 };
 

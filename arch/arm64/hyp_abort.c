@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Aborts at stage 2: an access to a register window is done in the guest's stead; anything else stops
+ * the VM with a report of where and what. Exceptions that are the guest's own business are injected.
+ */
+#include "hyp.h"
+
+#include <asm/trap.h>
+
+#define HPFAR_FIPA(hpfar) (((hpfar) & 0xfffffffffffUL & ~0xfUL) << 8)
+
+static gpaddr_t fault_address(void)
+{
+	return HPFAR_FIPA(read_sysreg(hpfar_el2)) | (read_sysreg(far_el2) & (PAGE_SIZE - 1));
+}
+
+/* Sign- and zero-extend as the load would have: ISS SSE and SF, D19.2.37. */
+static u64 extend(u64 esr, u32 bytes, u64 val)
+{
+	u32 unused = 64 - 8 * bytes;
+
+	if (!(esr & ESR_DABT_SSE))
+		return val << unused >> unused;
+	val = (u64)((s64)(val << unused) >> unused);
+	return esr & ESR_DABT_SF ? val : (u32)val;
+}
+
+/* Why the access can't be done, in words. */
+static const char *complaint(struct vcpu *v, u64 esr, gpaddr_t gpa)
+{
+	const struct mem_slot *s = vm_find_slot(v->vm, gpa);
+
+	if (esr & ESR_ABT_S1PTW)
+		return "page-table walk to";
+	if (s && (s->flags & SLOT_READONLY) && (esr & ESR_ABT_WNR))
+		return "write to read-only memory at";
+	if (s)
+		return "access to memory that is not mapped, at";
+	if (!(esr & ESR_DABT_ISV))
+		return "access by an instruction that can't be emulated, at";
+	return esr & ESR_ABT_WNR ? "write to nothing, at" : "read of nothing, at";
+}
+
+static __noinline int bad_access(struct vcpu *v, u64 esr, gpaddr_t gpa)
+{
+	return guest_crash(v, "%s 0x%lx, %s", complaint(v, esr, gpa), gpa, esr_fault_name(esr));
+}
+
+int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	gpaddr_t gpa = fault_address();
+	u32 bytes = 1U << ESR_DABT_SAS(esr), reg = ESR_DABT_SRT(esr);
+	bool write = esr & ESR_ABT_WNR;
+	u64 val = 0;
+
+	v->exits[EXIT_MMIO]++;
+	if (unlikely(!(esr & ESR_DABT_ISV) || (esr & ESR_ABT_S1PTW) ||
+		     FSC_TYPE(ESR_ABT_FSC(esr)) != FSC_TRANSLATION))
+		return bad_access(v, esr, gpa);
+	if (write)
+		val = extend(0, bytes, guest_get_reg(ctx, reg));
+	if (unlikely(!vm_mmio(v, gpa, bytes, write, &val)))
+		return bad_access(v, esr, gpa);
+	if (unlikely(v->arch.retry)) {
+		v->arch.retry = false;
+		return guest_resume(v);
+	}
+	if (!write)
+		guest_set_reg(ctx, reg, extend(esr, bytes, val));
+	guest_skip_insn();
+	return guest_resume(v);
+}
+
+int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	return guest_crash(v, "%s 0x%lx, %s",
+			   esr & ESR_ABT_S1PTW ? "page-table walk to" : "instruction fetch from",
+			   fault_address(), esr_fault_name(esr));
+}
+
+/* Offsets of synchronous exceptions in a vector table, D1.3.1.5 */
+#define VECTOR_CURRENT_SP0 0x000
+#define VECTOR_CURRENT_SPX 0x200
+#define VECTOR_LOWER_64	   0x400
+#define VECTOR_LOWER_32	   0x600
+
+static u64 vector_offset(u64 pstate)
+{
+	if (pstate & PSR_AARCH32)
+		return VECTOR_LOWER_32;
+	switch (pstate & PSR_MODE_MASK) {
+	case PSR_EL1T: return VECTOR_CURRENT_SP0;
+	case PSR_EL1H: return VECTOR_CURRENT_SPX;
+	default: return VECTOR_LOWER_64;
+	}
+}
+
+void guest_inject_undef(void)
+{
+	u64 pstate = read_sysreg(spsr_el2);
+
+	guest_reg_write(GUEST_ESR, (u64)ESR_EC_UNKNOWN << ESR_EC_SHIFT | ESR_IL);
+	guest_reg_write(GUEST_ELR, read_sysreg(elr_el2));
+	guest_reg_write(GUEST_SPSR, pstate);
+	write_sysreg(guest_reg_read(GUEST_VBAR) + vector_offset(pstate), elr_el2);
+	write_sysreg(PSR_EL1H | PSR_D | PSR_A | PSR_I | PSR_F, spsr_el2);
+}

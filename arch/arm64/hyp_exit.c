@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Exits of a guest, by class. What can be served at once is, and the guest goes on by REENTER; all else
+ * goes back to core. `mode` stays VCPU_IN_GUEST meanwhile: whoever requests something kicks this CPU,
+ * and the interrupt is taken as soon as the guest is entered.
+ */
+#include "hyp.h"
+
+#include <asm/trap.h>
+#include <cupel/abi.h>
+#include <cupel/printk.h>
+
+#include "../../drivers/timer/arm_vtimer.h"
+
+const char *const arch_exit_names[] = {
+#define X(name, text) text,
+	GUEST_EXITS(X)
+#undef X
+	NULL,
+};
+_Static_assert(NR_GUEST_EXITS < EXIT_COUNTERS, "exit counters");
+
+int guest_crash(struct vcpu *v, const char *fmt, ...)
+{
+	u64 esr = read_sysreg(esr_el2), pc = read_sysreg(elr_el2);
+	char what[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	v->exits[EXIT_FAULT]++;
+	v->arch.cur->pc = pc;
+	v->arch.cur->pstate = read_sysreg(spsr_el2);
+	vm_stop(v->vm, -1, "vCPU %u at pc 0x%lx: %s (ESR 0x%lx, %s)", v->id, pc, what, esr,
+		esr_class_name(esr));
+	arch_vcpu_dump(v);
+	return VCPU_EXIT_STOP;
+}
+
+/* ESR_ELx ISS for WFx: D19.2.37, TI */
+#define WFX_TI(esr) ((esr) & 3)
+#define WFX_WFI	    0
+
+static int exit_wfx(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	v->exits[EXIT_WFI]++;
+	guest_skip_insn();
+	if (WFX_TI(esr) != WFX_WFI)
+		return VCPU_EXIT_YIELD;
+	if (vgic_lr_pending(v))
+		return guest_resume(v);
+	return VCPU_EXIT_BLOCK;
+}
+
+static int exit_fp(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	v->exits[EXIT_FP]++;
+	hyp_fp_trap(false);
+	fp_restore(&ctx->fp);
+	v->arch.fp_live = true;
+	return guest_resume(v);
+}
+
+static int exit_smc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	v->exits[EXIT_SMC]++;
+	guest_skip_insn(); /* a trapped SMC has not been executed: D1.3.6.5 */
+	return guest_smccc(v, ctx);
+}
+
+/* What this vCPU does not have: SVE, SME, pointer authentication, AArch32 system registers. */
+static int exit_undef(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	v->exits[EXIT_UNDEF]++;
+	guest_inject_undef();
+	return guest_resume(v);
+}
+
+static int exit_unknown(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	return guest_crash(v, "an exception that no guest should cause");
+}
+
+int guest_exit_sync(struct vcpu *v, struct guest_ctx *ctx)
+{
+	u64 esr = read_sysreg(esr_el2);
+
+	switch (ESR_EC(esr)) {
+	case ESR_EC_HVC64:
+		v->exits[EXIT_HVC]++;
+		return guest_smccc(v, ctx);
+	case ESR_EC_SYS64: return exit_sysreg(v, ctx, esr);
+	case ESR_EC_DABT_LOW: return exit_data_abort(v, ctx, esr);
+	case ESR_EC_IABT_LOW: return exit_insn_abort(v, ctx, esr);
+	case ESR_EC_WFX: return exit_wfx(v, ctx, esr);
+	case ESR_EC_FP: return exit_fp(v, ctx, esr);
+	case ESR_EC_SMC64: return exit_smc(v, ctx, esr);
+	case ESR_EC_CP15_32:
+	case ESR_EC_CP15_64:
+	case ESR_EC_CP14_32:
+	case ESR_EC_CP14_LS:
+	case ESR_EC_CP14_64:
+	case ESR_EC_PAUTH:
+	case ESR_EC_SVE:
+	case ESR_EC_SME: return exit_undef(v, ctx, esr);
+	default: return exit_unknown(v, ctx, esr);
+	}
+}
+
+int guest_exit_irq(struct vcpu *v, struct guest_ctx *ctx)
+{
+	v->exits[EXIT_IRQ]++;
+	v->host_irqs++;
+	arm64_host_irq();
+	return guest_resume(v);
+}
+
+int guest_exit_fiq(struct vcpu *v, struct guest_ctx *ctx)
+{
+	/* All interrupts of the host are in group 1: this one is not ours, and would not end. */
+	return guest_crash(v, "a fast interrupt of the machine");
+}
+
+int guest_exit_serror(struct vcpu *v, struct guest_ctx *ctx)
+{
+	return guest_crash(v, "SError");
+}

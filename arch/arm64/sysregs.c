@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * System registers that trap. One table, sorted, has all that exist for a guest; what is not in it is
+ * UNDEFINED. ID registers say what this vCPU has, which is less than the machine: whatever is not kept
+ * safe (SVE, SME, pointer authentication, PMU, RAS, nesting) is left out.
+ */
+#include "sysregs.h"
+
+#include "hyp.h"
+
+#include "../../drivers/timer/arm_vtimer.h"
+
+/* ID_AA64* as a guest reads them, by CRm and op2; all others of this space read as zero. */
+static u64 id_regs[8][8];
+
+#define F(shift) (0xfUL << (shift))
+
+/* Fields that a guest may see as they are: D19.2.58 (ISAR0) on. */
+#define PFR0_KEEP  (F(16) | F(20) | F(24) | F(48) | F(60))
+#define PFR0_EL01  0x11UL /* EL0 and EL1 in AArch64 alone */
+#define PFR0_CSV2  56
+#define PFR1_KEEP  (F(0) | F(4))
+#define DFR0_VALUE (6UL | 1UL << 12 | 1UL << 20) /* Armv8 debug, the two breakpoints it demands */
+#define ISAR0_KEEP                                                                            \
+	(F(4) | F(8) | F(12) | F(16) | F(20) | F(28) | F(32) | F(36) | F(40) | F(44) | F(48) | \
+	 F(52) | F(56) | F(60))
+#define ISAR1_KEEP \
+	(F(0) | F(12) | F(16) | F(20) | F(32) | F(36) | F(40) | F(44) | F(48) | F(52))
+#define MMFR0_KEEP   (F(4) | F(8) | F(12) | F(16) | F(24) | F(44))
+#define MMFR0_TGRAN4 28
+#define MMFR0_TGRAN16 20
+#define MMFR0_PA_36BIT 1U
+#define MMFR1_KEEP   (F(12) | F(20))
+#define MMFR1_HAFDBS 0
+#define MMFR2_KEEP                                                                     \
+	(F(0) | F(4) | F(8) | F(16) | F(20) | F(28) | F(32) | F(36) | F(48) | F(52) | F(60))
+
+static u64 at_most(u64 reg, u32 shift, u32 limit)
+{
+	return (u64)min(arm64_id_field(reg, shift), limit) << shift;
+}
+
+void sysregs_init(void)
+{
+	const struct arm64_ids *id = &arm64_ids;
+
+	id_regs[4][0] = (id->pfr0 & PFR0_KEEP) | PFR0_EL01 | at_most(id->pfr0, PFR0_CSV2, 1);
+	id_regs[4][1] = id->pfr1 & PFR1_KEEP;
+	id_regs[5][0] = DFR0_VALUE;
+	id_regs[6][0] = id->isar0 & ISAR0_KEEP;
+	id_regs[6][1] = id->isar1 & ISAR1_KEEP;
+	/* 0xf in TGran4 says that there is none; 1 would say 52 bits. */
+	id_regs[7][0] = (id->mmfr0 & MMFR0_KEEP) | at_most(id->mmfr0, 0, MMFR0_PA_36BIT) |
+			at_most(id->mmfr0, MMFR0_TGRAN16, 1);
+	if (arm64_id_field(id->mmfr0, MMFR0_TGRAN4) == 0xf)
+		id_regs[7][0] |= F(MMFR0_TGRAN4);
+	id_regs[7][1] = (id->mmfr1 & MMFR1_KEEP) | at_most(id->mmfr1, MMFR1_HAFDBS, 2);
+	id_regs[7][2] = id->mmfr2 & MMFR2_KEEP;
+}
+
+static bool id_access(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	*val = id_regs[SYSREG_CRM(key)][SYSREG_OP2(key)];
+	return !write;
+}
+
+static bool raz_wi(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	*val = 0;
+	return true;
+}
+
+/* Self-hosted debug: nothing is ever armed. OSLSR_EL1 says that the lock is there and open. */
+#define OSLSR_OSLM1 8
+static bool debug_access(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	*val = key == SYSREG(2, 0, 1, 1, 4) ? OSLSR_OSLM1 : 0;
+	return true;
+}
+
+static bool icc_access(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	return vgic_icc_access(v, ICC_REG(SYSREG_CRN(key), SYSREG_CRM(key), SYSREG_OP2(key)), write,
+			       val);
+}
+
+/* CNTP_TVAL, CTL and CVAL, where the physical timer is not the hardware's. */
+static bool timer_access(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	enum vtimer_reg reg = (enum vtimer_reg)SYSREG_OP2(key);
+
+	if (v->arch.timer[TIMER_PHYS].direct)
+		return false;
+	if (write)
+		vtimer_write(v, reg, *val);
+	else
+		*val = vtimer_read(v, reg);
+	return true;
+}
+
+/* Sorted by key; ranges do not overlap. */
+static const struct sysreg_range table[] = {
+	{ SYSREG(2, 0, 0, 0, 0), SYSREG(2, 0, 0, 15, 7), debug_access },
+	{ SYSREG(2, 3, 0, 1, 0), SYSREG(2, 3, 0, 5, 0), debug_access },
+	{ SYSREG(2, 0, 1, 0, 0), SYSREG(2, 0, 1, 4, 4), debug_access },
+	{ SYSREG(2, 0, 7, 8, 6), SYSREG(2, 0, 7, 14, 6), debug_access },
+	{ SYSREG(3, 0, 0, 1, 0), SYSREG(3, 0, 0, 7, 7), id_access },
+	{ SYSREG(3, 0, 1, 0, 1), SYSREG(3, 0, 1, 0, 1), raz_wi }, /* ACTLR_EL1 */
+	{ SYSREG(3, 0, 4, 6, 0), SYSREG(3, 0, 4, 6, 0), icc_access }, /* ICC_PMR_EL1 */
+	{ SYSREG(3, 0, 12, 8, 0), SYSREG(3, 0, 12, 12, 7), icc_access },
+	{ SYSREG(3, 3, 14, 2, 0), SYSREG(3, 3, 14, 2, 2), timer_access },
+};
+
+const struct sysreg_range *sysreg_table(u32 *count)
+{
+	*count = ARRAY_SIZE(table);
+	return table;
+}
+
+static inline const struct sysreg_range *find(u32 key)
+{
+	u32 lo = 0, hi = ARRAY_SIZE(table);
+
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (key > table[mid].last)
+			lo = mid + 1;
+		else if (key < table[mid].first)
+			hi = mid;
+		else
+			return &table[mid];
+	}
+	return NULL;
+}
+
+/* ISS of a trapped MSR, MRS or system instruction: D19.2.37 */
+#define ISS_READ(iss) ((iss) & 1)
+#define ISS_RT(iss)   ((iss) >> 5 & 0x1f)
+static inline u32 iss_key(u64 iss)
+{
+	return SYSREG((u32)(iss >> 20 & 3), (u32)(iss >> 14 & 7), (u32)(iss >> 10 & 0xf),
+		      (u32)(iss >> 1 & 0xf), (u32)(iss >> 17 & 7));
+}
+
+int exit_sysreg(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	u32 key = iss_key(esr), rt = ISS_RT(esr);
+	bool write = !ISS_READ(esr);
+	const struct sysreg_range *r = find(key);
+	u64 val = 0;
+
+	v->exits[EXIT_SYSREG]++;
+	if (write)
+		val = guest_get_reg(ctx, rt);
+	if (unlikely(!r || !r->access(v, key, write, &val))) {
+		v->exits[EXIT_UNDEF]++;
+		guest_inject_undef();
+		return guest_resume(v);
+	}
+	if (!write)
+		guest_set_reg(ctx, rt, val);
+	guest_skip_insn();
+	return guest_resume(v);
+}

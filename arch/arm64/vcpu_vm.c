@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A VM of arm64: its RAM, its devices, its image and device tree, and every vCPU as it is after reset.
+ * The image and the tree come from outside: they are only ever copied within the VM's own slots.
+ */
+#include "hyp.h"
+
+#include <cupel/abi.h>
+#include <cupel/mm.h>
+#include <cupel/platform.h>
+#include <string.h>
+
+#include "../../drivers/timer/arm_vtimer.h"
+#include "../../drivers/uart/vpl011.h"
+
+#define DTB_SIZE KIB(64)
+
+/* What a guest with its caches off reads comes from memory: Arm ARM D7.5.9, point of coherency. */
+static void clean_to_memory(const void *va, u64 size)
+{
+	u64 line = 4UL << (read_sysreg(ctr_el0) >> 16 & 0xf);
+
+	for (u64 p = ALIGN_DOWN((u64)va, line); p < (u64)va + size; p += line)
+		__asm__ volatile("dc cvac, %0" : : "r"(p) : "memory");
+	dsb(sy);
+}
+
+static void *new_memory(struct vm *vm, u32 order)
+{
+	struct arch_vm *a = &vm->arch;
+	void *va;
+
+	if (a->nr_memory == GUEST_MAX_CHUNKS)
+		return NULL;
+	va = pages_alloc(order);
+	if (va)
+		a->memory[a->nr_memory++] = (struct guest_memory){ va, order };
+	return va;
+}
+
+/* Largest pieces first, smaller ones when there is none of that size left. */
+static int add_ram(struct vm *vm)
+{
+	u64 done = 0, size = vm->config.memory;
+	u32 order = size_to_order(size);
+
+	while (done < size) {
+		struct mem_slot s = { .gpa = GUEST_ARM64_RAM + done };
+		void *va;
+		int err;
+
+		while (order && PAGE_SIZE << order > size - done)
+			order--;
+		va = new_memory(vm, order);
+		if (!va && !order)
+			return -ENOMEM;
+		if (!va) {
+			order--;
+			continue;
+		}
+		s.pa = va_to_pa(va);
+		s.size = PAGE_SIZE << order;
+		err = vm_add_slot(vm, &s);
+		if (err)
+			return err;
+		done += s.size;
+	}
+	return 0;
+}
+
+static int add_rom(struct vm *vm)
+{
+	u64 *page = new_memory(vm, 0);
+	const struct mem_slot s = { .gpa = GUEST_ARM64_ROM,
+				    .size = PAGE_SIZE,
+				    .pa = va_to_pa(page),
+				    .flags = SLOT_READONLY };
+
+	if (!page)
+		return -ENOMEM;
+	page[0] = GUEST_ROM_MAGIC;
+	clean_to_memory(page, PAGE_SIZE);
+	return vm_add_slot(vm, &s);
+}
+
+static int add_devices(struct vm *vm, const char **why)
+{
+	int err = vgic_vm_init(vm, why);
+
+	if (!err)
+		err = vpl011_init(vm, why);
+	if (!err && vgic_wants_gicv(vm))
+		err = stage2_map_device(vm, GUEST_ARM64_GICC, platform.gic.vcpu_if.base,
+					GUEST_ARM64_GICC_SIZE);
+	return err;
+}
+
+/* At the top of RAM, above whatever the image needs. */
+static int add_device_tree(struct vm *vm, gpaddr_t image_end, gpaddr_t *dtb, const char **why)
+{
+	void *va;
+
+	*dtb = ALIGN_DOWN(GUEST_ARM64_RAM + vm->config.memory, DTB_SIZE) - DTB_SIZE;
+	va = *dtb >= image_end ? vm_gpa_to_va(vm, *dtb, DTB_SIZE, true) : NULL;
+	if (!va) {
+		*why = "no room for the device tree above the image";
+		return -ENOSPC;
+	}
+	if (guest_fdt_build(vm, va, DTB_SIZE) < 0) {
+		*why = "the device tree does not fit";
+		return -ENOSPC;
+	}
+	clean_to_memory(va, DTB_SIZE);
+	return 0;
+}
+
+static int load_image(struct vm *vm, const void *image, u64 size, const char **why)
+{
+	gpaddr_t entry, end, dtb;
+	int err = guest_load_image(vm, image, size, GUEST_ARM64_ENTRY, &entry, &end, why);
+
+	if (!err)
+		err = add_device_tree(vm, end, &dtb, why);
+	if (err)
+		return err;
+	for (u32 i = 0; i < vm->arch.nr_memory; i++)
+		clean_to_memory(vm->arch.memory[i].va, PAGE_SIZE << vm->arch.memory[i].order);
+	world_reset(vm->vcpu[0]->arch.cur, entry, dtb);
+	return 0;
+}
+
+int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why)
+{
+	int err;
+
+	vm->arch.psci_lock = (spinlock_t)SPINLOCK_INIT("psci");
+	vm->arch.cntvoff = arch_counter();
+	*why = "no memory for the VM's page tables";
+	err = stage2_init(vm);
+	if (!err)
+		err = add_devices(vm, why);
+	if (err)
+		return err;
+	for (u32 i = 0; i < vm->nr_vcpus; i++) {
+		vgic_vcpu_reset(vm->vcpu[i]);
+		vtimer_reset(vm->vcpu[i]);
+	}
+	*why = "no memory for the VM's RAM";
+	err = add_ram(vm);
+	if (!err)
+		err = add_rom(vm);
+	return err ? err : load_image(vm, image, image_size, why);
+}
+
+void arch_vm_destroy(struct vm *vm)
+{
+	struct arch_vm *a = &vm->arch;
+
+	stage2_destroy(vm);
+	vpl011_destroy(vm);
+	vgic_vm_destroy(vm);
+	while (a->nr_memory) {
+		struct guest_memory *m = &a->memory[--a->nr_memory];
+
+		pages_free(m->va, m->order);
+	}
+}
