@@ -41,6 +41,7 @@ UNIT_TESTS := $(filter-out ubsan,$(UNIT_TESTS))
 endif
 TESTS ?= $(UNIT_TESTS)
 
+UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/pvh.c
 UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
 

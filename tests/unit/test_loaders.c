@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Multiboot and PVH loaders hand over, good and damaged, into struct platform. Must never need a
+ * machine.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include <cupel/errno.h>
+#include <cupel/platform.h>
+
+#define SIZE	0x8000
+#define INFO	0x1000
+#define MAP	0x2000
+#define MODULES 0x3000
+#define CMDLINE 0x4000
+#define NAME	0x5000
+#define FILE_AT 0x6000
+
+static u8 memory[SIZE];
+static u64 memory_end;
+static struct platform p;
+static const char *why;
+
+static void put(paddr_t pa, u64 value, u32 bytes)
+{
+	for (u32 i = 0; i < bytes; i++)
+		memory[pa + i] = (u8)(value >> (8 * i));
+}
+
+static void put_text(paddr_t pa, const char *text)
+{
+	memcpy(memory + pa, text, strlen(text) + 1);
+}
+
+static const void *phys(void *ctx, paddr_t pa, size_t len)
+{
+	return pa && pa <= memory_end && len <= memory_end - pa ? memory + pa : NULL;
+}
+
+static const struct acpi_access access = { phys, NULL };
+
+static void clean(void)
+{
+	memset(memory, 0, sizeof(memory));
+	memset(&p, 0, sizeof(p));
+	memory_end = SIZE;
+	why = "";
+}
+
+static void multiboot_range(u32 n, u64 base, u64 size, u32 type)
+{
+	put(MAP + n * 24, 20, 4);
+	put(MAP + n * 24 + 4, base, 8);
+	put(MAP + n * 24 + 12, size, 8);
+	put(MAP + n * 24 + 20, type, 4);
+	put(INFO + 44, (n + 1) * 24, 4);
+}
+
+static void make_multiboot(void)
+{
+	clean();
+	put(INFO, 1 << 0 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 9, 4);
+	put(INFO + 8, 31 * 1024, 4);
+	put(INFO + 16, CMDLINE, 4);
+	put(INFO + 20, 1, 4);
+	put(INFO + 24, MODULES, 4);
+	put(INFO + 48, MAP, 4);
+	put(INFO + 64, NAME, 4);
+	put_text(CMDLINE, "cupel.elf vm=a selftest");
+	put_text(NAME, "qemu");
+	put(MODULES, FILE_AT, 4);
+	put(MODULES + 4, FILE_AT + 100, 4);
+	multiboot_range(0, 0, 0x9fc00, 1);
+	multiboot_range(1, 0x9fc00, 0x400, 2);
+	multiboot_range(2, 0x100000, 0x7f00000, 1);
+}
+
+static int read_multiboot(void)
+{
+	return multiboot_read_platform(&access, INFO, &p, &why);
+}
+
+static void multiboot_is_read(void **state)
+{
+	make_multiboot();
+	assert_int_equal(read_multiboot(), 0);
+	assert_string_equal(p.cmdline, "vm=a selftest");
+	assert_string_equal(p.firmware, "multiboot");
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[0].size, 0x9f000);
+	assert_int_equal(p.mem[1].base, 0x100000);
+	assert_int_equal(p.nr_modules, 1);
+	assert_int_equal(p.modules[0].base, FILE_AT);
+	assert_int_equal(p.modules[0].size, 100);
+}
+
+static void image_name_is_dropped(void **state)
+{
+	static const struct {
+		const char *loader, *line, *words;
+	} cases[] = {
+		{ "qemu", "a/b.elf x=1", "x=1" },    { "qemu", "b.elf", "" },
+		{ "GRUB 2.06", "x=1 y", "x=1 y" },   { "GRUB 2.06", "/boot/c.elf x=1", "x=1" },
+		{ "GRUB 0.97", "(hd0)/c   y", "y" }, { "qemu", "", "" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		make_multiboot();
+		put_text(NAME, cases[i].loader);
+		put_text(CMDLINE, cases[i].line);
+		assert_int_equal(read_multiboot(), 0);
+		assert_string_equal(p.cmdline, cases[i].words);
+	}
+}
+
+static void memory_without_a_map(void **state)
+{
+	make_multiboot();
+	put(INFO, 1, 4);
+	assert_int_equal(read_multiboot(), 0);
+	assert_int_equal(p.nr_mem, 1);
+	assert_int_equal(p.mem[0].base, 0x100000);
+	assert_int_equal(p.mem[0].size, 31 << 20);
+	assert_string_equal(p.cmdline, "");
+	assert_int_equal(p.nr_modules, 0);
+}
+
+static void wrapping_range_is_left_out(void **state)
+{
+	make_multiboot();
+	multiboot_range(3, ~0ULL - 0xfff, 0x2000, 1);
+	multiboot_range(4, 0x20000800, 0x400, 1); /* no whole page */
+	assert_int_equal(read_multiboot(), 0);
+	assert_int_equal(p.nr_mem, 2);
+}
+
+/* One number each at a place in the information; what the reader has to say. */
+static const struct damage {
+	paddr_t at;
+	u32 value;
+	u32 bytes;
+	int err;
+	const char *why;
+} multiboot_damages[] = {
+	{ INFO, 0, 4, -EINVAL, "Multiboot information without memory" },
+	{ INFO + 16, 0x9000, 4, -EINVAL, "command line out of reach" },
+	{ INFO + 20, 0xffffffff, 4, -EINVAL, "Multiboot module out of reach or empty" },
+	{ INFO + 24, SIZE - 4, 4, -EINVAL, "Multiboot module list out of reach" },
+	{ INFO + 44, 0xfffffff0, 4, -EINVAL, "Multiboot memory map out of reach" },
+	{ INFO + 48, SIZE - 8, 4, -EINVAL, "Multiboot memory map out of reach" },
+	{ MAP, 0, 4, -EINVAL, "Multiboot memory map entry of a wrong size" },
+	{ MAP, 0xffffffff, 4, -EINVAL, "Multiboot memory map entry of a wrong size" },
+	{ MAP, 19, 4, -EINVAL, "Multiboot memory map entry of a wrong size" },
+	{ INFO + 44, 10, 4, -EINVAL, "Multiboot information without memory" },
+	{ MODULES + 4, FILE_AT, 4, -EINVAL, "Multiboot module out of reach or empty" },
+	{ MODULES + 4, 0xf0000000, 4, -EINVAL, "Multiboot module out of reach or empty" },
+	{ MODULES, 0xf0000000, 4, -EINVAL, "Multiboot module out of reach or empty" },
+};
+
+static void damaged_multiboot(void **state)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(multiboot_damages); i++) {
+		const struct damage *d = &multiboot_damages[i];
+
+		make_multiboot();
+		put(d->at, d->value, d->bytes);
+		assert_int_equal(read_multiboot(), d->err);
+		assert_string_equal(why, d->why);
+	}
+}
+
+static void make_pvh(void)
+{
+	clean();
+	put(INFO, 0x336ec578, 4);
+	put(INFO + 4, 1, 4);
+	put(INFO + 12, 1, 4);
+	put(INFO + 16, MODULES, 8);
+	put(INFO + 24, CMDLINE, 8);
+	put(INFO + 32, 0xf5000, 8);
+	put(INFO + 40, MAP, 8);
+	put(INFO + 48, 2, 4);
+	put(MAP, 0x100000, 8);
+	put(MAP + 8, 0x7f00000, 8);
+	put(MAP + 16, 1, 4);
+	put(MAP + 24, 0xf0000000, 8);
+	put(MAP + 32, 0x1000, 8);
+	put(MAP + 40, 2, 4);
+	put(MODULES, FILE_AT, 8);
+	put(MODULES + 8, 64, 8);
+	put_text(CMDLINE, "bench=exits");
+}
+
+static int read_pvh(void)
+{
+	return pvh_read_platform(&access, INFO, &p, &why);
+}
+
+static void pvh_is_read(void **state)
+{
+	make_pvh();
+	assert_int_equal(read_pvh(), 0);
+	assert_string_equal(p.firmware, "pvh");
+	assert_string_equal(p.cmdline, "bench=exits");
+	assert_int_equal(p.x86.rsdp, 0xf5000);
+	assert_int_equal(p.nr_mem, 1);
+	assert_int_equal(p.mem[0].size, 0x7f00000);
+	assert_int_equal(p.modules[0].size, 64);
+}
+
+static const struct damage pvh_damages[] = {
+	{ INFO, 0x12345678, 4, -EINVAL, "no hvm_start_info" },
+	{ INFO + 4, 0, 4, -EINVAL, "hvm_start_info version 0 has no memory map" },
+	{ INFO + 16, SIZE - 4, 8, -EINVAL, "PVH module list out of reach" },
+	{ INFO + 24, 0x9000, 8, -EINVAL, "command line out of reach" },
+	{ INFO + 28, 0xffffffff, 4, -EINVAL, "command line out of reach" },
+	{ INFO + 40, SIZE - 4, 8, -EINVAL, "PVH memory map out of reach" },
+	{ INFO + 48, 0xffffffff, 4, -EINVAL, "PVH memory map out of reach" },
+	{ INFO + 48, 0, 4, -EINVAL, "hvm_start_info without memory" },
+	{ MODULES + 8, 0, 8, -EINVAL, "PVH module out of reach or empty" },
+	{ MODULES + 12, 0xffffffff, 4, -EINVAL, "PVH module out of reach or empty" },
+};
+
+static void damaged_pvh(void **state)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(pvh_damages); i++) {
+		const struct damage *d = &pvh_damages[i];
+
+		make_pvh();
+		put(d->at, d->value, d->bytes);
+		assert_int_equal(read_pvh(), d->err);
+		assert_string_equal(why, d->why);
+	}
+}
+
+static void command_line_is_bounded(void **state)
+{
+	make_pvh();
+	memset(memory + CMDLINE, 'x', CMDLINE_MAX);
+	assert_int_equal(read_pvh(), -E2BIG);
+	assert_string_equal(why, "command line too long");
+	assert_int_equal(strlen(p.cmdline), CMDLINE_MAX - 1);
+	make_pvh();
+	memset(memory + CMDLINE, 'x', CMDLINE_MAX - 1);
+	assert_int_equal(read_pvh(), 0);
+}
+
+static void more_modules_than_room(void **state)
+{
+	make_pvh();
+	put(INFO + 12, PLATFORM_MAX_MODULES + 2, 4);
+	for (u32 i = 0; i < PLATFORM_MAX_MODULES + 2; i++) {
+		put(MODULES + i * 32, FILE_AT, 8);
+		put(MODULES + i * 32 + 8, 1, 8);
+	}
+	assert_int_equal(read_pvh(), 0);
+	assert_int_equal(p.nr_modules, PLATFORM_MAX_MODULES);
+}
+
+/* Memory that ends anywhere: an answer, whichever. */
+static void cut_off_anywhere(void **state)
+{
+	for (u64 end = 1; end < SIZE; end += 7) {
+		make_pvh();
+		memory_end = end;
+		assert_true(read_pvh() == 0 || *why);
+		make_multiboot();
+		memory_end = end;
+		assert_true(read_multiboot() == 0 || *why);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(multiboot_is_read),
+		cmocka_unit_test(image_name_is_dropped),
+		cmocka_unit_test(memory_without_a_map),
+		cmocka_unit_test(wrapping_range_is_left_out),
+		cmocka_unit_test(damaged_multiboot),
+		cmocka_unit_test(pvh_is_read),
+		cmocka_unit_test(damaged_pvh),
+		cmocka_unit_test(command_line_is_bounded),
+		cmocka_unit_test(more_modules_than_room),
+		cmocka_unit_test(cut_off_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
