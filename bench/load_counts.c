@@ -45,6 +45,9 @@ struct load_counts load_counts_since(const struct load_counts *now, const struct
 	return d;
 }
 
+/* `lockstat` on the command line: all is counted anyhow, and stays so. */
+static bool counted_before;
+
 int load_count_locks_begin(void)
 {
 	int err = lock_stats_init();
@@ -54,6 +57,7 @@ int load_count_locks_begin(void)
 		return err;
 	}
 	lock_stats_reset();
+	counted_before = lock_stats_enabled;
 	WRITE_ONCE(lock_stats_enabled, true);
 	return 0;
 }
@@ -75,7 +79,7 @@ struct lock_count load_count_locks_end(void)
 {
 	struct lock_count sum = { 0 };
 
-	WRITE_ONCE(lock_stats_enabled, false);
+	WRITE_ONCE(lock_stats_enabled, counted_before);
 	lock_stats_walk(add_irq_site, &sum);
 	return sum;
 }

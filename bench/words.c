@@ -10,12 +10,6 @@
 #include <cupel/printk.h>
 #include <string.h>
 
-/* Words that mean something to the image or to the host tools whatever is run. */
-static const char *const general_words[] = {
-	"bench", "selftest", "vm", "arm64.mode", "console", "lockstat", "nr_cpus",
-	"semihosting", "debug-exit", "icount", "board", NULL,
-};
-
 static bool among(const char *const *names, const char *key)
 {
 	for (; *names; names++) {
@@ -37,7 +31,7 @@ static bool check_word(const char *key, const char *value, void *arg)
 {
 	struct word_check *c = arg;
 
-	if (among(general_words, key) || among(c->e->keys, key))
+	if (cmdline_is_general(key) || among(c->e->keys, key))
 		return true;
 	printk("bench %s: no such key: %s\n", c->e->name, key);
 	c->bad = true;

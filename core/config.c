@@ -3,6 +3,7 @@
  * Words and numbers that people write: the command line, sizes, lists. All of it is untrusted, and
  * nothing here prints, allocates or touches anything but what it is given.
  */
+#include <cupel/arch.h>
 #include <cupel/config.h>
 #include <cupel/errno.h>
 #include <string.h>
@@ -219,4 +220,19 @@ int parse_word(const char *s, const char *const *names)
 			return i;
 	}
 	return -EINVAL;
+}
+
+/* --- Words that mean something whatever is run ------------------------------------------------------- */
+
+static const char *const general_words[] = {
+	"bench", "selftest", "vm", "timeout", "nr_cpus", "lockstat", "console",
+	"semihosting", "debug-exit", "icount", "board", NULL,
+};
+
+bool cmdline_is_general(const char *key)
+{
+	/* "arm64.mode" and the like belong to the arch of that name. */
+	size_t n = strlen(ARCH_NAME);
+
+	return parse_word(key, general_words) >= 0 || (!strncmp(key, ARCH_NAME, n) && key[n] == '.');
 }

@@ -50,19 +50,6 @@ static void open_archive(void)
 
 /* --- Words -------------------------------------------------------------------------------------- */
 
-static const char *const general_words[] = {
-	"bench", "selftest", "vm", "timeout", "nr_cpus", "lockstat", "console",
-	"semihosting", "debug-exit", "icount", "board", NULL,
-};
-
-bool cmdline_is_general(const char *key)
-{
-	/* "arm64.mode" and the like belong to the arch of that name. */
-	size_t n = strlen(ARCH_NAME);
-
-	return parse_word(key, general_words) >= 0 || (!strncmp(key, ARCH_NAME, n) && key[n] == '.');
-}
-
 static bool warn_unknown(const char *key, const char *value, void *arg)
 {
 	if (!cmdline_is_general(key))
