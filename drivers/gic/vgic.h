@@ -190,6 +190,8 @@ void vgic_hw_set_active(struct vcpu *v, u32 intid, bool on);
 
 void vgic_lr_sync(struct vcpu *v);
 void vgic_lr_refill(struct vcpu *v);
+/* The host interrupt behind a VIRQ_HW word of the loaded vCPU was taken: its line is high. */
+void vgic_lr_raise_hw(struct vcpu *v, u32 intid);
 /* INTID of the host interrupt that a VIRQ_HW word stands for. */
 u32 vgic_hw_intid(struct vcpu *v, u32 intid);
 

@@ -196,17 +196,36 @@ static bool still_right(struct vgic *g, u32 intid, u32 word, u64 val)
 	return (word & VIRQ_ENABLED) && ((word & VIRQ_EDGE) || virq_pending(word));
 }
 
+/* The list register that holds an interrupt, or did when last looked at; -1: none. */
+static int find_lr(const struct vgic_cpu *c, u32 intid)
+{
+	for (u32 map = c->lr_used; map; map &= map - 1)
+		if (c->lr_intid[__builtin_ctz(map)] == intid)
+			return __builtin_ctz(map);
+	return -1;
+}
+
+void vgic_lr_raise_hw(struct vcpu *v, u32 intid)
+{
+	int lr = -1;
+
+	/* The last one may have ended unseen: its end must not take this line along. */
+	if (READ_ONCE(v->arch.vgic.irq[intid]) & VIRQ_LISTED)
+		lr = find_lr(&v->arch.vgic, intid);
+	if (lr >= 0 && !(vgic_hw.read_lr((u32)lr) & (LR_PENDING | LR_ACTIVE)))
+		fold_lr(v, (u32)lr, 0);
+	vgic_set_line(v->vm, v, intid, true);
+}
+
 /* A listed interrupt was posted again, or changed its configuration. */
 static void update_listed(struct vcpu *v, u32 intid, u32 word)
 {
 	struct vgic *g = v->vm->arch.vgic;
-	struct vgic_cpu *c = &v->arch.vgic;
-	u32 lr = 0;
+	int found = find_lr(&v->arch.vgic, intid);
+	u32 lr = (u32)found;
 	u64 val;
 
-	while (lr < vgic_hw.nr_lrs && !((c->lr_used & BIT32(lr)) && c->lr_intid[lr] == intid))
-		lr++;
-	if (lr == vgic_hw.nr_lrs)
+	if (found < 0)
 		return;
 	val = vgic_hw.read_lr(lr);
 	if (still_right(g, intid, word, val))

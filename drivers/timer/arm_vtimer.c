@@ -106,7 +106,10 @@ static void set_host_active(struct vcpu *v, struct vtimer *t, bool on)
 static void raise(struct vcpu *v, struct vtimer *t)
 {
 	v->guest_ticks++;
-	vgic_set_line(v->vm, v, t->intid, true);
+	if (v->vm->arch.vgic->soft)
+		vgic_set_line(v->vm, v, t->intid, true);
+	else
+		vgic_lr_raise_hw(v, t->intid);
 }
 
 /* A host PPI: the loaded guest's tick, or what is left of one. */
