@@ -89,7 +89,7 @@ int archive_open(struct archive *a, const void *data, size_t size, const char **
 
 	for (;; pos = next) {
 		*why = read_entry(&all, pos, &f, &next);
-		*where = pos;
+		*where = min(pos, size);
 		if (*why)
 			return -EINVAL;
 		if (!strcmp(f.name, TRAILER))

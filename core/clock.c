@@ -4,6 +4,8 @@
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
 
+#include "scale.h"
+
 /* This CPU's armed timers, earliest first. Touched by this CPU only, with interrupts off. */
 static DEFINE_PER_CPU(struct soft_timer *, soft_timers);
 
@@ -12,20 +14,6 @@ static DEFINE_PER_CPU(u64, tick_armed) = ~0UL;
 
 /* The time the last tick worked with: all timers up to it have fired. */
 static DEFINE_PER_CPU(u64, tick_done);
-
-/*
- * value * mul / div, rounded down: exact, since value is split at div so that the product of the
- * remainder fits 64 bits for mul * div below 2^64 (a counter of up to 18 GHz against nanoseconds).
- */
-static u64 scale(u64 value, u64 mul, u64 div)
-{
-	u64 whole, part = value % div * mul / div;
-
-	if (__builtin_mul_overflow(value / div, mul, &whole) ||
-	    __builtin_add_overflow(whole, part, &whole))
-		return ~0UL;
-	return whole;
-}
 
 u64 ticks_to_ns(u64 ticks)
 {

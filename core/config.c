@@ -222,8 +222,6 @@ int parse_word(const char *s, const char *const *names)
 	return -EINVAL;
 }
 
-/* --- Words that mean something whatever is run ------------------------------------------------------- */
-
 static const char *const general_words[] = {
 	"bench", "selftest", "vm", "timeout", "nr_cpus", "lockstat", "console",
 	"semihosting", "debug-exit", "icount", "board", NULL,

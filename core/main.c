@@ -48,8 +48,6 @@ static void open_archive(void)
 		printk("archive: %s at byte %zu; going on without it\n", why, where);
 }
 
-/* --- Words -------------------------------------------------------------------------------------- */
-
 static bool warn_unknown(const char *key, const char *value, void *arg)
 {
 	if (!cmdline_is_general(key))
