@@ -14,7 +14,7 @@
 bool gic_v3;
 static const struct gic_driver *driver;
 
-void gic_reset_bank(volatile char *bank, u32 first, u32 last)
+void gic_reset_bank(volatile char *bank, u32 first, u32 last, u32 groups)
 {
 	for (u32 irq = first; irq < last; irq += 32) {
 		u32 word = irq / 32 * 4;
@@ -22,7 +22,7 @@ void gic_reset_bank(volatile char *bank, u32 first, u32 last)
 		mmio_write32(bank + GICD_ICENABLER + word, ~0U);
 		mmio_write32(bank + GICD_ICPENDR + word, ~0U);
 		mmio_write32(bank + GICD_ICACTIVER + word, ~0U);
-		mmio_write32(bank + GICD_IGROUPR + word, ~0U);
+		mmio_write32(bank + GICD_IGROUPR + word, groups);
 		for (u32 i = 0; i < 32; i += 4)
 			mmio_write32(bank + GICD_IPRIORITYR + irq + i, HOST_PRIORITY);
 	}

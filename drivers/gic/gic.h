@@ -102,8 +102,11 @@ static inline bool gic_read_bit(volatile char *bank, u32 offset, u32 irq)
 /* Registers that firmware names; panics when they can't be mapped. */
 struct mem_range;
 volatile char *gic_map(const struct mem_range *r);
-/* Disable, end and forget interrupts [first, last), group 1, at the host's one priority. */
-void gic_reset_bank(volatile char *bank, u32 first, u32 last);
+/*
+ * Disable, end and forget interrupts [first, last), all at the host's one priority; `groups` is what
+ * every IGROUPR word gets.
+ */
+void gic_reset_bank(volatile char *bank, u32 first, u32 last, u32 groups);
 /* The register that sets or clears a state; 0 when there is none. */
 u32 gic_state_register(enum irq_state which, bool on);
 

@@ -33,8 +33,8 @@
 #define GICD_IROUTER	 0x6000 /* 64 bits, GICv3, from INTID 32 on: base + 8 * INTID */
 #define GICD_PIDR2	 0xffe8
 
-#define GICD_CTLR_ENABLE_G1 BIT32(0) /* GICv2, as a non-secure or single-state access sees it */
-#define GICD_CTLR_ENABLE_G1A BIT32(1) /* GICv3 */
+#define GICD_CTLR_ENABLE    BIT32(0) /* GICv2: the group that the access may manage */
+#define GICD_CTLR_ENABLE_G1A BIT32(1) /* GICv3: non-secure group 1 */
 #define GICD_CTLR_ARE	    BIT32(4)
 #define GICD_CTLR_RWP	    BIT32(31)
 #define GICD_TYPER_LINES(t) (min(32 * (((t) & 0x1f) + 1), (u32)GIC_NR_LINES))

@@ -9,6 +9,12 @@
 #include <cupel/arch.h>
 #include <cupel/platform.h>
 
+/*
+ * Without security extensions bit 0 of the CTLRs enables group 0. With them the groups are firmware's,
+ * this write is ignored, and bit 0 enables the non-secure group 1 that we are in (4.3.4, 4.4.1).
+ */
+#define GROUP_0 0
+
 static volatile char *dist;
 volatile char *gicc_base;
 
@@ -80,17 +86,17 @@ static int gicv2_init(const char **why)
 	gicc_base = gic_map(&g->cpu_if);
 	lines = GICD_TYPER_LINES(mmio_read32(dist + GICD_TYPER));
 	mmio_write32(dist + GICD_CTLR, 0);
-	gic_reset_bank(dist, GIC_SPI_BASE, lines);
+	gic_reset_bank(dist, GIC_SPI_BASE, lines, GROUP_0);
 	here = own_target() * 0x01010101;
 	for (u32 irq = GIC_SPI_BASE; irq < lines; irq += 4)
 		mmio_write32(dist + GICD_ITARGETSR + irq, here);
-	mmio_write32(dist + GICD_CTLR, GICD_CTLR_ENABLE_G1);
+	mmio_write32(dist + GICD_CTLR, GICD_CTLR_ENABLE);
 	return (int)lines;
 }
 
 static void gicv2_cpu_init(void)
 {
-	gic_reset_bank(dist, 0, GIC_SPI_BASE);
+	gic_reset_bank(dist, 0, GIC_SPI_BASE, GROUP_0);
 	/* A uniprocessor's target registers read as zero. */
 	this_cpu(target) = max(own_target(), 1U);
 	for (u32 i = 0; i < 4; i++)

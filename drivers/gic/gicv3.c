@@ -10,6 +10,7 @@
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 
+#define GROUP_1 0xffffffff
 #define SPINS 1000000 /* for what the specification calls "a finite time" */
 
 static volatile char *dist;
@@ -131,7 +132,7 @@ static void init_dist(u32 lines)
 
 	mmio_write32(dist + GICD_CTLR, 0);
 	wait_clear(dist + GICD_CTLR, GICD_CTLR_RWP, "disabling the distributor");
-	gic_reset_bank(dist, GIC_SPI_BASE, lines);
+	gic_reset_bank(dist, GIC_SPI_BASE, lines, GROUP_1);
 	wait_clear(dist + GICD_CTLR, GICD_CTLR_RWP, "resetting the distributor");
 	mmio_write32(dist + GICD_CTLR, GICD_CTLR_ARE | GICD_CTLR_ENABLE_G1A);
 	wait_clear(dist + GICD_CTLR, GICD_CTLR_RWP, "enabling the distributor");
@@ -190,7 +191,7 @@ static void gicv3_cpu_init(void)
 	volatile char *rd = this_cpu(redist);
 
 	wake_redist(rd);
-	gic_reset_bank(rd + GICR_SGI_FRAME, 0, GIC_SPI_BASE);
+	gic_reset_bank(rd + GICR_SGI_FRAME, 0, GIC_SPI_BASE, GROUP_1);
 	wait_clear(rd + GICR_CTLR, GICR_CTLR_RWP, "resetting the redistributor");
 
 	write_sysreg(ICC_SRE_SRE | ICC_SRE_DFB | ICC_SRE_DIB | ICC_SRE_EL2_EN, SYS_ICC_SRE_EL2);
