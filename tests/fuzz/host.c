@@ -32,3 +32,19 @@ void fuzz_fail(const char *what)
 	fprintf(stderr, "fuzz: not true: %s\n", what);
 	abort();
 }
+
+/* glibc has it since 2.38 only. The prototype is that of include/libc/string.h. */
+size_t strlcpy(char *dst, const char *src, size_t size);
+
+size_t strlcpy(char *dst, const char *src, size_t size)
+{
+	size_t length = strlen(src);
+
+	if (size) {
+		size_t kept = length < size ? length : size - 1;
+
+		memcpy(dst, src, kept);
+		dst[kept] = '\0';
+	}
+	return length;
+}
