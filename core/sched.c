@@ -96,12 +96,14 @@ void sched_poke(u32 cpu)
 {
 	struct run_queue *rq = per_cpu_ptr(run_queue, cpu);
 	unsigned long flags;
+	struct vcpu *v;
 
 	spin_lock_irqsave(&rq->lock, flags);
 	WRITE_ONCE(rq->attention, true);
 	/* Under the lock, so that it can't be taken off the queue and freed meanwhile. */
-	if (READ_ONCE(rq->current))
-		vcpu_request_quiet(rq->current, VCPU_REQ_PREEMPT);
+	v = READ_ONCE(rq->current);
+	if (v)
+		vcpu_request_quiet(v, VCPU_REQ_PREEMPT);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	if (cpu != cpu_id())
 		arch_cpu_kick(cpu);

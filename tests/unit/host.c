@@ -175,11 +175,13 @@ static void *cpu_thread(void *arg)
 	cpu_main(cpu);
 }
 
+u32 host_broken_cpu = NR_CPUS;
+
 int arch_cpu_start(u32 cpu)
 {
 	pthread_t t;
 
-	if (pthread_create(&t, NULL, cpu_thread, (void *)(uintptr_t)cpu))
+	if (cpu == host_broken_cpu || pthread_create(&t, NULL, cpu_thread, (void *)(uintptr_t)cpu))
 		return -1;
 	pthread_detach(t);
 	while (!cpu_online(cpu))

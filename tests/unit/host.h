@@ -32,6 +32,9 @@ void host_on_cpus(u32 n, void (*fn)(u32 cpu, void *arg), void *arg);
 int host_dies(void (*fn)(void *arg), void *arg);
 const char *host_last_words(void);
 
+/* A CPU that arch_cpu_start() can't start. */
+extern u32 host_broken_cpu;
+
 /* Stop the clock at `now`; 0 lets it run again. */
 void host_set_time(u64 now);
 /* Whether a kick waits for the calling CPU. */

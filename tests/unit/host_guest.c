@@ -50,7 +50,7 @@ enum vcpu_exit arch_vcpu_enter(struct vcpu *v)
 
 	assert_false(arch_irqs_enabled());
 	assert_int_equal(v->mode, VCPU_IN_GUEST);
-	v->arch.enters++;
+	WRITE_ONCE(v->arch.enters, v->arch.enters + 1);
 	v->exits[0]++;
 	e = (enum vcpu_exit)v->arch.guest(v);
 	/* A host interrupt that came meanwhile is taken on the way out. */
