@@ -60,8 +60,10 @@ static void on_series(struct vm *vm, u32 index, const char *name)
 {
 	struct series *s = index < MAX_SERIES ? series_get(index) : NULL;
 
-	if (s)
-		strlcpy(s->name, name, sizeof(s->name));
+	if (!s)
+		return;
+	strlcpy(s->name, name, sizeof(s->name));
+	bench_progress(BENCH, index + 1, 0, s->name);
 }
 
 static void on_sample(struct vm *vm, u32 vcpu, u32 index, u64 value)
@@ -170,7 +172,6 @@ static int exits_run(void)
 
 	if (err)
 		return err;
-	bench_progress(BENCH, 1, 1, "guest exits");
 	err = run_guest(&c);
 	table_start();
 	for (u32 i = 0; i < MAX_SERIES; i++) {

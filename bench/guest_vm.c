@@ -19,7 +19,7 @@ void bench_vm_config(struct vm_config *c, const char *guest, u32 vcpus, const ch
 	strlcpy(c->name, guest, sizeof(c->name));
 	snprintf(c->kernel, sizeof(c->kernel), "%s.elf", guest);
 	strlcpy(c->cmdline, cmdline, sizeof(c->cmdline));
-	c->memory = MIB(16);
+	c->memory = MIB(8);
 	c->vcpus = vcpus;
 }
 

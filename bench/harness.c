@@ -43,7 +43,10 @@ int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant,
 
 void bench_progress(const char *bench, u32 i, u32 n, const char *what)
 {
-	printk("%s: \xe2\x80\xa6 row %u/%u %s\n", bench, i, n, what);
+	if (n)
+		printk("%s: \xe2\x80\xa6 row %u/%u %s\n", bench, i, n, what);
+	else
+		printk("%s: \xe2\x80\xa6 row %u %s\n", bench, i, what);
 }
 
 u64 bench_scale(u64 value, u64 mul, u64 div)

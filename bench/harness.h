@@ -41,7 +41,7 @@ u32 bench_powers(u32 last, u32 *list, u32 room);
 int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round),
 		     void *ctx);
 
-/* "name: … row i/n (what)", so that a long run shows where it is. */
+/* "name: … row i/n what", so that a long run shows where it is; n = 0 where it is not known. */
 void bench_progress(const char *bench, u32 i, u32 n, const char *what);
 
 /*
