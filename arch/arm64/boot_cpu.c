@@ -57,21 +57,28 @@ u32 arm64_pa_bits(void)
 	return range < ARRAY_SIZE(bits) ? bits[range] : 48;
 }
 
-/* MIDR_EL1, Arm ARM (DDI 0487) D19.2.98 */
-const char *arch_cpu_model(void)
+/* The mode belongs to the name: the same processor in the other one is another machine to measure. */
+static void describe_model(char *text, size_t size)
 {
-	static char text[48];
-	u32 midr = (u32)arm64_ids.midr;
+	u32 midr = (u32)arm64_ids.midr; /* Arm ARM (DDI 0487) D19.2.98 */
 	u32 implementer = midr >> 24, part = (midr >> 4) & 0xfff;
 	u32 variant = (midr >> 20) & 0xf, revision = midr & 0xf;
+	const char *mode = arm64_vhe ? "VHE" : "nVHE";
 
 	for (u32 i = 0; i < ARRAY_SIZE(models); i++) {
-		if (models[i].model == MODEL(implementer, part)) {
-			snprintf(text, sizeof(text), "%s r%up%u", models[i].name, variant, revision);
-			return text;
-		}
+		if (models[i].model != MODEL(implementer, part))
+			continue;
+		snprintf(text, size, "%s r%up%u, %s", models[i].name, variant, revision, mode);
+		return;
 	}
-	snprintf(text, sizeof(text), "implementer 0x%x part 0x%x r%up%u", implementer, part, variant,
-		 revision);
+	snprintf(text, size, "implementer 0x%x part 0x%x r%up%u, %s", implementer, part, variant,
+		 revision, mode);
+}
+
+const char *arch_cpu_model(void)
+{
+	static char text[64];
+
+	describe_model(text, sizeof(text));
 	return text;
 }

@@ -131,14 +131,16 @@ static bool state_follows(struct irq_desc *d, irq_set_state_t set, enum irq_stat
 	       set(d, which, false) == 0 && irq_get_state(d, which, &off) == 0 && on && !off;
 }
 
-/* The EL1 physical timer's PPI: nobody has unmasked it while no guest runs. */
+/* The EL1 physical timer's PPI, which is quiet while no guest runs; pending, it must not be taken. */
 SELFTEST(gic_active_and_pending_state_of_a_ppi)
 {
 	struct irq_desc *d = irq_to_desc(platform.timer.phys_ns);
+	unsigned long flags = arch_irq_save();
 
 	CHECK(t, state_follows(d, irq_set_state, IRQ_STATE_ACTIVE));
 	CHECK(t, state_follows(d, irq_set_percpu_state, IRQ_STATE_ACTIVE));
 	CHECK(t, state_follows(d, irq_set_percpu_state, IRQ_STATE_PENDING));
+	arch_irq_restore(flags);
 }
 
 SELFTEST(gic_percpu_state_takes_the_lock_only_on_gicv2)
