@@ -97,6 +97,7 @@ void arch_vcpu_destroy(struct vcpu *v)
 static void load_timer_state(struct vcpu *v)
 {
 	v->vm->set_active(irq_to_desc(X86_VEC_TIMER), IRQ_STATE_MASKED, !x86_tick_is_armed());
+	x86_tick_lvt_written();
 	v->active_writes++;
 }
 

@@ -168,8 +168,12 @@ static void find_frequencies(void)
 	panic("no clock: CPUID 15h, HPET and PM timer are all missing or stand still");
 }
 
+/* What this CPU's timer was last set to and has not yet reached; all ones: nothing. */
+static DEFINE_PER_CPU(u64, tick_deadline) = ~0UL;
+
 static void tick(struct irq_desc *d, void *arg)
 {
+	this_cpu(tick_deadline) = ~0UL;
 	soft_timer_tick();
 }
 
@@ -206,18 +210,21 @@ static u32 apic_count(u64 deadline)
 	return (u32)min(count, 0xffffffffUL);
 }
 
-/* A deadline is set, and has not yet been found to be over. */
-static DEFINE_PER_CPU(bool, tick_is_armed);
-
 bool x86_tick_is_armed(void)
 {
-	return this_cpu(tick_is_armed);
+	return this_cpu(tick_deadline) != ~0UL;
+}
+
+void x86_tick_lvt_written(void)
+{
+	if (this_cpu(tick_deadline) <= arch_counter())
+		arch_tick_arm(this_cpu(tick_deadline));
 }
 
 /* Loading a vCPU may have masked the LVT entry while nothing was armed: no deadline is set behind that. */
 void arch_tick_arm(u64 deadline)
 {
-	this_cpu(tick_is_armed) = deadline != ~0UL;
+	this_cpu(tick_deadline) = deadline;
 	if (deadline != ~0UL)
 		lapic_timer_unmask();
 	if (tick_by_deadline)

@@ -11,5 +11,10 @@ void x86_timer_init(void);
 void x86_timer_cpu_init(void);
 /* A deadline of the calling CPU is set in its timer. */
 bool x86_tick_is_armed(void);
+/*
+ * To be called after the timer's LVT entry was written: QEMU's APIC forgets an expiry that it has not
+ * delivered yet when that happens (hw/intc/apic.c, apic_timer_update()), so what is over is set again.
+ */
+void x86_tick_lvt_written(void);
 
 #endif
