@@ -27,8 +27,7 @@ u32 bench_powers(u32 last, u32 *list, u32 room)
 	return nr;
 }
 
-int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round),
-		     void *ctx)
+int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round), void *ctx)
 {
 	for (u32 turn = 0; turn <= rounds; turn++) {
 		for (u32 v = 0; v < variants; v++) {

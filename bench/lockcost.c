@@ -118,7 +118,7 @@ static void round_member(u32 member, void *ctx)
 	const struct round *r = ctx;
 	struct seat *s = seat[member];
 	u64 start = arch_counter();
-	u64 begin, end = start;
+	u64 begin, end;
 
 	do {
 		begin = arch_counter();
@@ -245,8 +245,9 @@ static int words_read(struct locks_words *w)
 
 static int locks_run(void)
 {
-	static const char *const heads[] = { "operation", "CPUs", "min ns", "median ns", "p99 ns",
-					     "ops/s per CPU", "total", "A/A", NULL };
+	static const char *const heads[] = { "operation", "CPUs",   "min ns",
+					     "median ns", "p99 ns", "ops/s per CPU",
+					     "total",	  "A/A",    NULL };
 	int err = words_read(&words);
 
 	if (err)

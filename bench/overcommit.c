@@ -166,13 +166,15 @@ static int storm_compare(struct storm *s, u64 rounds)
 
 static void storm_table(const struct storm *s)
 {
-	static const char *const heads[] = { "irqchip irqstate", "min us", "median us", "max us",
-					     "n", "loads/s", "state writes/s", "acquired",
-					     "contended", "A/A", NULL };
+	static const char *const heads[] = {
+		"irqchip irqstate", "min us",	"median us", "max us", "n", "loads/s",
+		"state writes/s",   "acquired", "contended", "A/A",    NULL
+	};
 	static char title[120];
 
-	snprintf(title, sizeof(title), "Overcommit: %u VMs of %u vCPUs on %u CPUs, %lu messages a vCPU",
-		 s->vms, s->vcpus, nr_cpus_online, s->messages);
+	snprintf(title, sizeof(title),
+		 "Overcommit: %u VMs of %u vCPUs on %u CPUs, %lu messages a vCPU", s->vms, s->vcpus,
+		 nr_cpus_online, s->messages);
 	table_begin(&table, title, heads);
 }
 

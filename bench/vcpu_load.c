@@ -316,19 +316,28 @@ static void group_report(const struct group *g, u32 row)
 
 static void tables_begin(void)
 {
-	static const char *const detail_heads[] = { "irqchip page irqstate", "vCPUs",
-						    "exits/s per vCPU", "total", "min ns", "p50 ns",
-						    "p99 ns", "max ns", "n", "acquired",
-						    "contended", "per load", "writes/load", NULL };
-	static const char *const noise_heads[] = { "A/A", "vCPUs", "even rounds", "odd rounds",
-						   "ratio", NULL };
+	static const char *const detail_heads[] = { "irqchip page irqstate",
+						    "vCPUs",
+						    "exits/s per vCPU",
+						    "total",
+						    "min ns",
+						    "p50 ns",
+						    "p99 ns",
+						    "max ns",
+						    "n",
+						    "acquired",
+						    "contended",
+						    "per load",
+						    "writes/load",
+						    NULL };
+	static const char *const noise_heads[] = { "A/A",	 "vCPUs", "even rounds",
+						   "odd rounds", "ratio", NULL };
 
 	table_begin(&detail,
 		    "vCPU load: a load-run-put round; acquired/contended: descriptor locks, in one "
 		    "counted round",
 		    detail_heads);
-	table_begin(&noise, "Noise floor: exits/s per vCPU of a variant against itself",
-		    noise_heads);
+	table_begin(&noise, "Noise floor: exits/s per vCPU of a variant against itself", noise_heads);
 }
 
 static void final_cell(u64 rate)
@@ -342,8 +351,9 @@ static void final_cell(u64 rate)
 /* The shape of the published table: before = locked, after = percpu. */
 static void final_table(u32 page)
 {
-	static const char *const heads[] = { "vCPUs", "full irqchip before", "after",
-					     "external irqchip before", "after", NULL };
+	static const char *const heads[] = { "vCPUs", "full irqchip before",
+					     "after", "external irqchip before",
+					     "after", NULL };
 	static const char *const titles[] = {
 		"vCPU load: exits/s per vCPU, a guest page each (before: locked, after: percpu)",
 		"vCPU load: exits/s per vCPU, one shared guest page (before: locked, after: percpu)",
@@ -373,11 +383,11 @@ static int words_read(struct words *w)
 	if (!err)
 		err = bench_numbers("vcpus", most, w->vcpus, MAX_ROWS, &w->nr_vcpus);
 	if (!err)
-		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 6, &w->rounds);
+		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 8, &w->rounds);
 	if (!err)
 		err = bench_number("loads", 1, 100000000, 0, &w->loads);
 	if (!err)
-		err = bench_number("duration", 1, 600000, 100, &w->duration_ms);
+		err = bench_number("duration", 1, 600000, 200, &w->duration_ms);
 	if (!err && !w->nr_vcpus)
 		w->nr_vcpus = bench_powers(most, w->vcpus, MAX_ROWS);
 	return err;
@@ -422,9 +432,9 @@ static const char *const keys[] = {
 	"irqchip - full,external: who emulates the guest's interrupt controller (default both)",
 	"page - own,shared: the page that the guest's vCPUs write to (default own)",
 	"vcpus - list of vCPU counts, one a CPU (default 1,2,4,... and all CPUs)",
-	"rounds - rounds of each variant, A B A B (default 6)",
+	"rounds - rounds of each variant, A B A B (default 8)",
 	"loads - loads a vCPU makes in a round (default: as many as fit in duration)",
-	"duration - length of a round in ms (default 100)",
+	"duration - length of a round in ms (default 200)",
 	"overcommit - K VMs of `vcpus` vCPUs share the CPUs and pass messages",
 	"messages - with overcommit: messages each vCPU sends (default 500)",
 	NULL,

@@ -61,8 +61,7 @@ static int bad_range(const char *key, const char *value, u64 low, u64 high)
 {
 	char want[80];
 
-	snprintf(want, sizeof(want), "expected a number from %lu to %lu",
-		 low, high);
+	snprintf(want, sizeof(want), "expected a number from %lu to %lu", low, high);
 	return bad_value(key, value, want);
 }
 
@@ -127,7 +126,7 @@ int bench_words(const char *key, const char *const *names, const char *fallback,
 	const char *value = cmdline_get(key);
 	const char *word = value ? value : fallback;
 
-	for (out->nr = 0; word; ) {
+	for (out->nr = 0; word;) {
 		const char *comma = strchr(word, ',');
 		size_t len = comma ? (size_t)(comma - word) : strlen(word);
 		int pick = find_name(names, word, len);

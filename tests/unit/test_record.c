@@ -77,8 +77,7 @@ static void frame_and_string_cannot_be_broken(void **state)
 	record_format(&r, &origin, text, sizeof(text));
 	assert_null(strchr(text, '@'));
 	assert_null(strchr(text, '\n'));
-	assert_non_null(
-		strstr(text, "\"op\":\"a\\u0040\\u0040}\\u000a\\\"\\\\\\u0080\\u001b\""));
+	assert_non_null(strstr(text, "\"op\":\"a\\u0040\\u0040}\\u000a\\\"\\\\\\u0080\\u001b\""));
 }
 
 static void missing_string_is_empty(void **state)
