@@ -19,7 +19,7 @@ static void jump_to(void *p)
 }
 
 /* The guest's own fault handling must not get in the way of what the hypervisor does. */
-static void must_stop(void (*fn)(void *), u64 arg)
+void must_stop(void (*fn)(void *arg), u64 arg)
 {
 	print("must stop: %s\n", cmdline_get("mode"));
 	if (try_call(fn, (void *)arg, &fault))
@@ -141,7 +141,7 @@ static void unknown_hypercalls(void)
 static void bad_pointers(void)
 {
 	static u64 v[8];
-	u64 end = ram_base + ram_size;
+	u64 end = ALIGN_UP(ram_base + ram_size, MIB(1)); /* firmware may keep the last pages */
 	const struct {
 		const char *what;
 		u64 id, a, b, c;

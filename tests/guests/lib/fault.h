@@ -11,6 +11,9 @@ struct fault_mode {
 	void (*run)(void);
 };
 
+/* Do what must end the VM: coming back in any way is a failure. */
+void must_stop(void (*fn)(void *arg), u64 arg);
+
 /* Misbehaviour that only this architecture has. */
 extern const struct fault_mode fault_modes[];
 extern const u32 fault_nr_modes;

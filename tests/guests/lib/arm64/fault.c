@@ -72,11 +72,7 @@ static void do_pair(void *p)
 
 static void device_pair(void)
 {
-	struct fault f;
-
-	print("must stop: %s\n", cmdline_get("mode"));
-	report(!try_call(do_pair, (void *)FAULT_DEVICE, &f), "stopped, not handed to the guest");
-	report(false, "stopped, not let through");
+	must_stop(do_pair, FAULT_DEVICE);
 }
 
 static void do_smc(void *arg)
