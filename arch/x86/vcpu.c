@@ -269,7 +269,6 @@ void guest_crash(struct vcpu *v, const char *fmt, ...)
 	va_end(ap);
 	backend->fetch_at(v, &f);
 	code_bytes(v, &f, code, sizeof(code));
-	arch_vcpu_dump(v);
 	vm_stop(v->vm, -1, "vCPU %u: %s; RIP %lx, code%s", v->id, what, f.rip, *code ? code : " unreadable");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a guest begins: its image in place, and above it, in the last pages of low memory, what its boot
- * protocol promises: PVH's start info, or Multiboot's information for an image that asks for it, and
- * ACPI tables that list the CPUs. Everything about the image is untrusted.
+ * How a guest begins: its image in place, and where a PC has its BIOS what its boot protocol promises:
+ * PVH's start info, or Multiboot's information for an image that asks for it, and ACPI tables that list
+ * the CPUs. Everything about the image is untrusted.
  *
  * PVH: xen/include/public/arch-x86/hvm/start_info.h. Multiboot 0.6.96. ACPI 6.5, chapter 5.
  */
@@ -15,7 +15,9 @@
 
 #define LOW_RAM_MAX   0xc0000000UL
 #define HIGH_RAM_BASE 0x100000000UL
-#define BOOT_PAGES    16
+#define BASE_RAM_END  0xa0000 /* what follows, up to 1 MiB, guests leave alone */
+#define BOOT_AREA     0xe0000
+#define BOOT_AREA_END 0x100000
 #define CMDLINE_AT    0x200 /* in the boot area; the tables come after it */
 #define ACPI_AT	      0x400
 
@@ -38,7 +40,7 @@ struct pvh_map {
 
 struct pvh_area {
 	struct pvh_start_info info;
-	struct pvh_map map[4];
+	struct pvh_map map[5];
 };
 
 #define MB_MAGIC_HEADER 0x1badb002
@@ -66,12 +68,10 @@ struct mb_area {
 	struct mb_map map[4];
 };
 
-/* The guest's boot area, and where the guest finds it. */
 struct boot_area {
 	u8 *va;
-	gpaddr_t gpa;
-	u64 low; /* end of low RAM */
-	u64 high; /* bytes of RAM above 4 GiB */
+	u64 low; /* end of RAM below 4 GiB */
+	u64 high; /* bytes of RAM above */
 };
 
 static bool is_multiboot(const void *image, u64 size)
@@ -194,6 +194,11 @@ static u8 *make_fadt(u8 *at, gpaddr_t dsdt)
 	return close_table(h);
 }
 
+static gpaddr_t guest_address(const struct boot_area *b, const u8 *va)
+{
+	return BOOT_AREA + (u64)(va - b->va);
+}
+
 /* RSDP, XSDT, DSDT, FADT, MADT one after another; returns where the RSDP is. */
 static gpaddr_t make_acpi(const struct boot_area *b, u32 vcpus)
 {
@@ -201,8 +206,8 @@ static gpaddr_t make_acpi(const struct boot_area *b, u32 vcpus)
 	struct acpi_header *xsdt = new_table(b->va + ACPI_AT + 64, "XSDT", 1);
 	u8 *dsdt = b->va + ACPI_AT + 128;
 	u8 *fadt = close_table(new_table(dsdt, "DSDT", 2));
-	u8 *madt = make_fadt(fadt, b->gpa + (dsdt - b->va));
-	u64 entry[2] = { b->gpa + (fadt - b->va), b->gpa + (madt - b->va) };
+	u8 *madt = make_fadt(fadt, guest_address(b, dsdt));
+	u64 entry[2] = { guest_address(b, fadt), guest_address(b, madt) };
 
 	make_madt(madt, vcpus);
 	append(xsdt, entry, sizeof(entry));
@@ -211,10 +216,10 @@ static gpaddr_t make_acpi(const struct boot_area *b, u32 vcpus)
 	memcpy(rsdp->oem, "CUPEL ", 6);
 	rsdp->revision = 2;
 	rsdp->length = sizeof(*rsdp);
-	rsdp->xsdt = b->gpa + ACPI_AT + 64;
+	rsdp->xsdt = BOOT_AREA + ACPI_AT + 64;
 	set_checksum(rsdp, 20, &rsdp->checksum);
 	set_checksum(rsdp, sizeof(*rsdp), &rsdp->checksum2);
-	return b->gpa + ACPI_AT;
+	return BOOT_AREA + ACPI_AT;
 }
 
 /* --- Protocols ---------------------------------------------------------------------------------- */
@@ -226,15 +231,16 @@ static void make_pvh(struct vm *vm, const struct boot_area *b, gpaddr_t rsdp)
 	p->info = (struct pvh_start_info){
 		.magic = PVH_MAGIC,
 		.version = PVH_VERSION,
-		.cmdline = b->gpa + CMDLINE_AT,
+		.cmdline = BOOT_AREA + CMDLINE_AT,
 		.rsdp = rsdp,
-		.memmap = b->gpa + offsetof(struct pvh_area, map),
-		.memmap_entries = b->high ? 4 : 3,
+		.memmap = BOOT_AREA + offsetof(struct pvh_area, map),
+		.memmap_entries = b->high ? 5 : 4,
 	};
-	p->map[0] = (struct pvh_map){ 0, b->gpa, MAP_RAM, 0 };
-	p->map[1] = (struct pvh_map){ b->gpa, b->low - b->gpa, MAP_ACPI, 0 };
-	p->map[2] = (struct pvh_map){ GUEST_X86_ROM, PAGE_SIZE, MAP_RESERVED, 0 };
-	p->map[3] = (struct pvh_map){ HIGH_RAM_BASE, b->high, MAP_RAM, 0 };
+	p->map[0] = (struct pvh_map){ 0, BASE_RAM_END, MAP_RAM, 0 };
+	p->map[1] = (struct pvh_map){ BOOT_AREA, BOOT_AREA_END - BOOT_AREA, MAP_ACPI, 0 };
+	p->map[2] = (struct pvh_map){ MIB(1), b->low - MIB(1), MAP_RAM, 0 };
+	p->map[3] = (struct pvh_map){ GUEST_X86_ROM, PAGE_SIZE, MAP_RESERVED, 0 };
+	p->map[4] = (struct pvh_map){ HIGH_RAM_BASE, b->high, MAP_RAM, 0 };
 	vm->arch.boot_eax = 0;
 }
 
@@ -244,30 +250,40 @@ static void make_multiboot(struct vm *vm, const struct boot_area *b)
 
 	m->info = (struct mb_info){
 		.flags = MB_INFO_MEMORY | MB_INFO_CMDLINE | MB_INFO_MAP,
-		.mem_lower = 640,
-		.mem_upper = (b->gpa - MIB(1)) >> 10,
-		.cmdline = b->gpa + CMDLINE_AT,
-		.mmap_length = (b->high ? 3 : 2) * sizeof(m->map[0]),
-		.mmap_addr = b->gpa + offsetof(struct mb_area, map),
+		.mem_lower = BASE_RAM_END >> 10,
+		.mem_upper = (b->low - MIB(1)) >> 10,
+		.cmdline = BOOT_AREA + CMDLINE_AT,
+		.mmap_length = (b->high ? 4 : 3) * sizeof(m->map[0]),
+		.mmap_addr = BOOT_AREA + offsetof(struct mb_area, map),
 	};
-	m->map[0] = (struct mb_map){ 20, 0, b->gpa, MAP_RAM };
-	m->map[1] = (struct mb_map){ 20, b->gpa, b->low - b->gpa, MAP_RESERVED };
-	m->map[2] = (struct mb_map){ 20, HIGH_RAM_BASE, b->high, MAP_RAM };
+	m->map[0] = (struct mb_map){ 20, 0, BASE_RAM_END, MAP_RAM };
+	m->map[1] = (struct mb_map){ 20, BOOT_AREA, BOOT_AREA_END - BOOT_AREA, MAP_RESERVED };
+	m->map[2] = (struct mb_map){ 20, MIB(1), b->low - MIB(1), MAP_RAM };
+	m->map[3] = (struct mb_map){ 20, HIGH_RAM_BASE, b->high, MAP_RAM };
 	vm->arch.boot_eax = MB_MAGIC_EAX;
 }
 
-static int find_area(struct vm *vm, gpaddr_t image_end, struct boot_area *b, const char **why)
+/* Memory came zeroed and only the image has been put there: what is not zero is the image. */
+static bool untouched(const u8 *p, u64 size)
 {
-	u64 size = BOOT_PAGES * PAGE_SIZE;
+	for (u64 n = 0; n < size; n += sizeof(u64))
+		if (*(const u64 *)(p + n))
+			return false;
+	return true;
+}
+
+static int find_area(struct vm *vm, struct boot_area *b, const char **why)
+{
+	u64 size = BOOT_AREA_END - BOOT_AREA;
 
 	b->low = min(vm->config.memory, LOW_RAM_MAX);
 	b->high = vm->config.memory - b->low;
-	*why = "no room for the boot information above the image";
-	if (b->low < MIB(1) + size || image_end > b->low - size)
+	b->va = vm_gpa_to_va(vm, BOOT_AREA, size, true);
+	*why = "memory below 1 MiB is missing";
+	if (!b->va || b->low < 2 * MIB(1))
 		return -ENOMEM;
-	b->gpa = b->low - size;
-	b->va = vm_gpa_to_va(vm, b->gpa, size, true);
-	return b->va ? 0 : -ENOMEM;
+	*why = "image lies where the boot information goes";
+	return untouched(b->va, size) ? 0 : -ENOEXEC;
 }
 
 int guest_boot_setup(struct vm *vm, const void *image, u64 size, const char **why)
@@ -277,17 +293,17 @@ int guest_boot_setup(struct vm *vm, const void *image, u64 size, const char **wh
 	int err = guest_load_image(vm, image, size, GUEST_X86_ENTRY, &vm->arch.entry, &end, why);
 
 	if (!err)
-		err = find_area(vm, end, &b, why);
+		err = find_area(vm, &b, why);
 	if (err)
 		return err;
 	*why = "more vCPUs than its tables have room for";
-	if (vm->nr_vcpus * MADT_X2APIC_LENGTH > (BOOT_PAGES - 1) * PAGE_SIZE - FADT_LENGTH)
+	if (vm->nr_vcpus * MADT_X2APIC_LENGTH > BOOT_AREA_END - BOOT_AREA - PAGE_SIZE)
 		return -E2BIG;
 	*why = "entry point above 4 GiB";
 	if (vm->arch.entry >> 32)
 		return -ENOEXEC;
 	strlcpy((char *)b.va + CMDLINE_AT, vm->config.cmdline, ACPI_AT - CMDLINE_AT);
-	vm->arch.boot_info = b.gpa;
+	vm->arch.boot_info = BOOT_AREA;
 	if (is_multiboot(image, size))
 		make_multiboot(vm, &b);
 	else

@@ -106,24 +106,44 @@ static void fetch_failed(struct vcpu *v, u64 linear, int err, u32 error)
 		guest_exception(v, X86_EXC_UD); /* what was executed is no longer what is there */
 }
 
-const struct insn *insn_fetch(struct vcpu *v, const struct guest_fetch *f)
+static const struct insn *fetch(struct vcpu *v, const struct guest_fetch *f, int *err, u64 *linear,
+				u32 *error)
 {
 	struct insn_cache_entry *e = &v->arch.insns->entry[f->rip % INSN_CACHE_ENTRIES];
-	u64 linear = linear_rip(f);
-	u32 error = 0;
-	int err;
 
 	if (insn_lookup(v, f->rip, f->cs_base, f->cs_bits, f->cr3))
 		return &e->insn;
 	e->rip = ~0UL;
-	err = read_insn(v, e, f->mode, &linear, &error);
-	if (err) {
-		fetch_failed(v, linear, err, error);
+	*error = 0;
+	*linear = linear_rip(f);
+	*err = read_insn(v, e, f->mode, linear, error);
+	if (*err)
 		return NULL;
-	}
 	e->cs_base = f->cs_base;
 	e->cs_bits = f->cs_bits;
 	e->cr3 = f->cr3;
 	e->rip = f->rip;
 	return &e->insn;
+}
+
+const struct insn *insn_fetch(struct vcpu *v, const struct guest_fetch *f)
+{
+	const struct insn *i;
+	u64 linear;
+	u32 error;
+	int err;
+
+	i = fetch(v, f, &err, &linear, &error);
+	if (!i)
+		fetch_failed(v, linear, err, error);
+	return i;
+}
+
+const struct insn *insn_peek(struct vcpu *v, const struct guest_fetch *f)
+{
+	u64 linear;
+	u32 error;
+	int err;
+
+	return fetch(v, f, &err, &linear, &error);
 }

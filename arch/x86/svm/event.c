@@ -129,7 +129,7 @@ void svm_exception(struct vcpu *v, u8 vector, bool has_error, u32 error)
 		u8 first = old & SVM_EVENT_VECTOR;
 
 		if (first == X86_EXC_DF) {
-			vm_stop(v->vm, -1, "vCPU %u: triple fault at RIP %lx", v->id, b->save.rip);
+			guest_crash(v, "triple fault; last page fault at %lx", b->save.cr2);
 			return;
 		}
 		if (doubles(first, vector)) {

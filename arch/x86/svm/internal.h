@@ -85,6 +85,7 @@ void svm_tpr_to_guest(const struct vcpu *v, struct vmcb *b);
 void svm_start(struct vcpu *v, const struct vcpu_start *s);
 /* Exceptions go to the guest without an exit: it has an IDT now. */
 void svm_own_exceptions(struct vmcb *b);
+bool svm_no_idt(const struct vmcb *b);
 void svm_dump(const struct vcpu *v);
 void svm_paging(const struct vcpu *v, struct guest_paging *p);
 void svm_fetch_at(const struct vcpu *v, struct guest_fetch *f);

@@ -26,8 +26,12 @@
 	(SVM_ICPT_VMRUN | SVM_ICPT_VMMCALL | SVM_ICPT_VMLOAD | SVM_ICPT_VMSAVE |              \
 	 SVM_ICPT_STGI | SVM_ICPT_CLGI | SVM_ICPT_SKINIT | SVM_ICPT_WBINVD |                  \
 	 SVM_ICPT_MONITOR | SVM_ICPT_MWAIT | SVM_ICPT_XSETBV | SVM_ICPT_RDPRU)
-/* #DB and #AC can be raised without end by delivering them: the CPU must come up for air. */
-#define EXC_ALWAYS (BIT32(X86_EXC_DB) | BIT32(X86_EXC_AC) | BIT32(X86_EXC_MC))
+/*
+ * #DB and #AC can be raised without end by delivering them: the CPU must come up for air. #GP may be the
+ * answer of an SVM instruction that the guest should not have.
+ */
+#define EXC_ALWAYS \
+	(BIT32(X86_EXC_DB) | BIT32(X86_EXC_AC) | BIT32(X86_EXC_MC) | BIT32(X86_EXC_GP))
 /* Without an IDT every one of these ends in a shutdown: catch it while its cause can be named. */
 #define EXC_NO_IDT                                                                            \
 	(BIT32(X86_EXC_DE) | BIT32(X86_EXC_BP) | BIT32(X86_EXC_UD) | BIT32(X86_EXC_NM) |      \
@@ -86,6 +90,11 @@ void svm_own_exceptions(struct vmcb *b)
 {
 	b->icpt_exc = EXC_ALWAYS;
 	b->icpt3 &= ~SVM_ICPT_IDTR_WRITE;
+}
+
+bool svm_no_idt(const struct vmcb *b)
+{
+	return b->icpt3 & SVM_ICPT_IDTR_WRITE;
 }
 
 void svm_start(struct vcpu *v, const struct vcpu_start *s)

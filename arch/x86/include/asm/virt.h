@@ -120,7 +120,10 @@ struct insn_cache {
 	struct insn_cache_entry *transient; /* an entry whose bytes are a copy: for one exit only */
 	u8 copy[16];
 };
+/* NULL: a fault is queued, or the VM is stopped. */
 const struct insn *insn_fetch(struct vcpu *v, const struct guest_fetch *f);
+/* NULL: it can't be read; nothing has happened. */
+const struct insn *insn_peek(struct vcpu *v, const struct guest_fetch *f);
 void insn_cache_flush(struct vcpu *v);
 /* The exit is over: forget what insn_fetch() could not keep. */
 void insn_cache_settle(struct vcpu *v);
@@ -186,7 +189,7 @@ int guest_boot_setup(struct vm *vm, const void *image, u64 size, const char **wh
 /* vcpu.c */
 void guest_tsc_aux_load(u64 value);
 void guest_cpu_init(void); /* on each CPU, once virtualisation is on */
-/* Stop the VM for a fault of its own, with the place and the registers. */
+/* Stop the VM for a fault of its own, and say where it was. */
 __cold void guest_crash(struct vcpu *v, const char *fmt, ...) __printf(2, 3);
 void guest_exception(struct vcpu *v, u8 vector);
 void guest_exception_error(struct vcpu *v, u8 vector, u32 error);
