@@ -49,6 +49,7 @@ unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
 
 $(UNIT)/core/%.o $(UNIT)/bench/%.o $(UNIT)/drivers/%.o $(UNIT)/arch/%.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS)
 $(UNIT)/tests/%.o: UNIT_FLAGS = $(UNIT_CFLAGS)
+$(UNIT)/tests/unit/test_ubsan.o: UNIT_FLAGS = $(UNIT_CFLAGS) -fsanitize=undefined
 $(UNIT)/core/string.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) $(foreach f,$(UNIT_LIBC),-D$f=cupel_$f)
 
 $(UNIT)/%.o: %.c Makefile tests/tests.mk
