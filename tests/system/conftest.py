@@ -43,8 +43,9 @@ class Booted:
 
     def well(self):
         """It ended by itself, and said so with code 0."""
-        self.check(self.result.ended == "exit" and self.result.code == 0,
-                   "should have ended well")
+        if self.result.ended != "exit" or self.result.code:
+            bad = [t.name for d in self.result.ktap() for t in d.failed()]
+            self.fail("not ok: " + "; ".join(bad) if bad else "should have ended well")
         return self
 
     def says(self, *parts):
