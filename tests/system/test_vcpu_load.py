@@ -73,7 +73,10 @@ def test_vhe_takes_two_locks_or_none(boot):
 def test_nvhe_takes_one_lock_or_none(boot, fields):
     words = WORDS + " vcpus=2 irqchip=full" + fields.pop("words", "")
     booted = boot(words, "arm64", cpus=2, **fields)
-    check_acquisitions(booted, rows_of(booted, 2), LOCKED_NVHE)
+    rows = rows_of(booted, 2)
+    check_acquisitions(booted, rows, LOCKED_NVHE)
+    for row in rows:
+        booted.check("nVHE" in row["machine"]["cpu"], "not nVHE: " + row["machine"]["cpu"])
 
 
 def test_gicv2_falls_back_to_the_lock(boot):
