@@ -241,14 +241,13 @@ static struct cpuid_regs ext_leaf(const struct vcpu *v, u32 n)
 }
 
 /* AMD answers a leaf it has not with zeros. */
-void guest_cpuid(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub, struct cpuid_regs *out)
+struct cpuid_regs guest_cpuid(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub)
 {
 	if (leaf <= MAX_BASIC)
-		*out = basic_leaf(v, cr4, leaf, sub);
-	else if (leaf - LEAF_EXT <= MAX_EXT)
-		*out = ext_leaf(v, leaf - LEAF_EXT);
-	else if (leaf - LEAF_HV <= MAX_HV)
-		*out = hv[leaf - LEAF_HV];
-	else
-		*out = (struct cpuid_regs){ 0 };
+		return basic_leaf(v, cr4, leaf, sub);
+	if (leaf - LEAF_EXT <= MAX_EXT)
+		return ext_leaf(v, leaf - LEAF_EXT);
+	if (leaf - LEAF_HV <= MAX_HV)
+		return hv[leaf - LEAF_HV];
+	return (struct cpuid_regs){ 0 };
 }

@@ -16,15 +16,15 @@ void insn_cache_flush(struct vcpu *v)
 {
 	for (u32 n = 0; n < INSN_CACHE_ENTRIES; n++)
 		v->arch.insns->entry[n].rip = ~0UL;
-	v->arch.insns->transient = NULL;
+	v->arch.transient_insn = NULL;
 }
 
 void insn_cache_settle(struct vcpu *v)
 {
-	if (likely(!v->arch.insns->transient))
+	if (likely(!v->arch.transient_insn))
 		return;
-	v->arch.insns->transient->rip = ~0UL;
-	v->arch.insns->transient = NULL;
+	v->arch.transient_insn->rip = ~0UL;
+	v->arch.transient_insn = NULL;
 }
 
 /* 16-bit code wraps at 64 KiB only in what it addresses, not in what the fetch of one opcode does. */
@@ -72,7 +72,6 @@ static void remember_bytes(struct insn_cache_entry *e, const u8 *copy, u32 len)
 static int read_insn(struct vcpu *v, struct insn_cache_entry *e, enum insn_mode mode, u64 *linear,
 		     u32 *error)
 {
-	struct insn_cache *c = v->arch.insns;
 	u32 avail = WINDOW;
 	int err = 0, bad;
 
@@ -80,19 +79,19 @@ static int read_insn(struct vcpu *v, struct insn_cache_entry *e, enum insn_mode 
 	if (err)
 		return err;
 	if (e->bytes) {
-		memcpy(c->copy, e->bytes, WINDOW);
+		memcpy(v->arch.insn_copy, e->bytes, WINDOW);
 	} else {
-		avail = copy_window(v, *linear, c->copy, &err, error);
-		e->bytes = c->copy;
-		c->transient = e;
+		avail = copy_window(v, *linear, v->arch.insn_copy, &err, error);
+		e->bytes = v->arch.insn_copy;
+		v->arch.transient_insn = e;
 	}
-	bad = insn_decode(&e->insn, c->copy, avail, mode);
+	bad = insn_decode(&e->insn, v->arch.insn_copy, avail, mode);
 	if (bad == -EAGAIN && err) {
 		*linear += avail;
 		return err;
 	}
 	if (!bad)
-		remember_bytes(e, c->copy, e->insn.len);
+		remember_bytes(e, v->arch.insn_copy, e->insn.len);
 	return bad;
 }
 

@@ -57,12 +57,13 @@ static bool one_access(struct vcpu *v, u16 port, u32 size, bool write, u64 *valu
 
 enum emulate guest_pio(struct vcpu *v, u16 port, u32 size, bool write)
 {
-	u64 value = write ? gpr_get(v, GPR_RAX) & ~0UL >> (64 - 8 * size) : 0;
+	u64 *value = &v->arch.scratch;
 
-	if (!one_access(v, port, size, write, &value))
+	*value = write ? gpr_get(v, GPR_RAX) & ~0UL >> (64 - 8 * size) : 0;
+	if (!one_access(v, port, size, write, value))
 		return EMULATE_STOPPED;
 	if (!write)
-		gpr_write_sized(v, GPR_RAX, size, value);
+		gpr_write_sized(v, GPR_RAX, size, *value);
 	return EMULATE_DONE;
 }
 

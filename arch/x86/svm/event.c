@@ -12,20 +12,6 @@
 #define RFLAGS_RF BIT(16)
 #define DR6_BS	  BIT(14)
 
-void svm_tpr_from_guest(struct vcpu *v, const struct vmcb *b)
-{
-	u32 tpr = b->int_ctl & SVM_V_TPR_MASK;
-
-	/* MOV to CR8 writes V_TPR only; the low half of TPR lives in the APIC alone. */
-	if (tpr != v->arch.lapic->tpr >> 4)
-		v->arch.lapic->tpr = tpr << 4;
-}
-
-void svm_tpr_to_guest(const struct vcpu *v, struct vmcb *b)
-{
-	b->int_ctl = (b->int_ctl & ~SVM_V_TPR_MASK) | v->arch.lapic->tpr >> 4;
-}
-
 void svm_window_close(struct vmcb *b)
 {
 	b->int_ctl &= ~SVM_V_IRQ;

@@ -6,6 +6,7 @@
 #include "svm.h"
 #include <asm/cpu.h>
 #include <asm/virt.h>
+#include <asm/vlapic.h>
 #include <cupel/percpu.h>
 #include <cupel/vm.h>
 
@@ -44,6 +45,20 @@ static inline u64 svm_cs_bits(const struct vmcb *b)
 	return bits;
 }
 
+/* MOV to CR8 writes V_TPR only; the low half of TPR lives in the APIC alone. */
+static inline void svm_tpr_from_guest(struct vcpu *v, const struct vmcb *b)
+{
+	u32 tpr = b->int_ctl & SVM_V_TPR_MASK;
+
+	if (tpr != v->arch.lapic->tpr >> 4)
+		v->arch.lapic->tpr = tpr << 4;
+}
+
+static inline void svm_tpr_to_guest(const struct vcpu *v, struct vmcb *b)
+{
+	b->int_ctl = (b->int_ctl & ~SVM_V_TPR_MASK) | v->arch.lapic->tpr >> 4;
+}
+
 static inline void vmsave(paddr_t pa)
 {
 	__asm__ volatile("vmsave %0" ::"a"(pa) : "memory");
@@ -78,8 +93,6 @@ void svm_iret(struct vcpu *v, struct vmcb *b);
 bool svm_nmi_stepped(struct vcpu *v, struct vmcb *b);
 /* An emulated instruction is over: RF goes, and TF makes its trap. */
 void svm_end_step(struct vcpu *v, struct vmcb *b);
-void svm_tpr_from_guest(struct vcpu *v, const struct vmcb *b);
-void svm_tpr_to_guest(const struct vcpu *v, struct vmcb *b);
 
 /* state.c */
 void svm_start(struct vcpu *v, const struct vcpu_start *s);

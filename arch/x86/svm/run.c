@@ -59,38 +59,44 @@ void svm_skip(struct vcpu *v, struct vmcb *b, u32 len)
 	skip_to(v, b, b->save.rip + len);
 }
 
-static bool light_cpuid(struct vcpu *v, struct vmcb *b)
+/* Done, unless somebody wants the vCPU out. */
+static inline enum svm_light done(const struct vcpu *v)
+{
+	return READ_ONCE(v->requests) ? SVM_LEAVE : SVM_AGAIN;
+}
+
+static __noinline enum svm_light light_cpuid(struct vcpu *v, struct vmcb *b)
 {
 	u32 len = insn_length(v, b);
 	u64 *gpr = v->arch.gpr;
-	struct cpuid_regs out;
+	struct cpuid_regs r;
 
 	if (!len)
-		return false;
+		return SVM_HEAVY;
 	v->exits[EXITS_CPUID]++;
-	guest_cpuid(v, b->save.cr4, b->save.rax, gpr[GPR_RCX], &out);
-	b->save.rax = out.eax;
-	gpr[GPR_RBX] = out.ebx;
-	gpr[GPR_RCX] = out.ecx;
-	gpr[GPR_RDX] = out.edx;
+	r = guest_cpuid(v, b->save.cr4, b->save.rax, gpr[GPR_RCX]);
+	b->save.rax = r.eax;
+	gpr[GPR_RBX] = r.ebx;
+	gpr[GPR_RCX] = r.ecx;
+	gpr[GPR_RDX] = r.edx;
 	skip_to(v, b, b->save.rip + len);
-	return true;
+	return done(v);
 }
 
 /* The null hypercall only: what it costs is what a world switch costs. */
-static bool light_hypercall(struct vcpu *v, struct vmcb *b)
+static __noinline enum svm_light light_hypercall(struct vcpu *v, struct vmcb *b)
 {
 	u32 len;
 
 	if ((u32)b->save.rax != HC_NULL || b->save.cpl)
-		return false;
+		return SVM_HEAVY;
 	len = insn_length(v, b);
 	if (!len)
-		return false;
+		return SVM_HEAVY;
 	v->exits[EXITS_HYPERCALL]++;
 	b->save.rax = 0;
 	skip_to(v, b, b->save.rip + len);
-	return true;
+	return done(v);
 }
 
 /* The APIC was written to: what it holds may be deliverable now. */
@@ -103,14 +109,12 @@ static inline void apic_written(struct vcpu *v, struct vmcb *b)
 
 static bool msr_read(struct vcpu *v, struct vmcb *b, u32 msr)
 {
-	u64 value;
-
 	if (msr == MSR_EFER)
-		value = b->save.efer & ~EFER_SVME;
-	else if (!guest_msr_read(v, msr, &value))
+		v->arch.scratch = b->save.efer & ~EFER_SVME;
+	else if (!guest_msr_read(v, msr, &v->arch.scratch))
 		return false;
-	b->save.rax = (u32)value;
-	v->arch.gpr[GPR_RDX] = value >> 32;
+	b->save.rax = (u32)v->arch.scratch;
+	v->arch.gpr[GPR_RDX] = v->arch.scratch >> 32;
 	return true;
 }
 
@@ -127,77 +131,79 @@ static bool msr_write(struct vcpu *v, struct vmcb *b, u32 msr)
 	return true;
 }
 
-static bool light_msr(struct vcpu *v, struct vmcb *b)
+static __noinline enum svm_light light_msr(struct vcpu *v, struct vmcb *b)
 {
 	u32 len = insn_length(v, b);
 	u32 msr = v->arch.gpr[GPR_RCX];
-	bool done;
+	bool ok;
 
 	if (!len)
-		return false;
+		return SVM_HEAVY;
 	v->exits[EXITS_MSR]++;
 	svm_tpr_from_guest(v, b);
-	done = b->exit_info1 ? msr_write(v, b, msr) : msr_read(v, b, msr);
-	if (!done) {
+	ok = b->exit_info1 ? msr_write(v, b, msr) : msr_read(v, b, msr);
+	if (!ok) {
 		svm_exception(v, X86_EXC_GP, true, 0);
-		return true;
+		return done(v);
 	}
 	skip_to(v, b, b->save.rip + len);
 	if (b->exit_info1)
 		apic_written(v, b);
-	return true;
+	return done(v);
 }
 
 /* IN only: a write may be the one that prints a line. */
-static bool light_io(struct vcpu *v, struct vmcb *b)
+static __noinline enum svm_light light_io(struct vcpu *v, struct vmcb *b)
 {
 	u64 info = b->exit_info1;
 
 	if ((info & (SVM_IO_IN | SVM_IO_STRING)) != SVM_IO_IN)
-		return false;
+		return SVM_HEAVY;
 	v->exits[EXITS_IO]++;
 	if (guest_pio(v, SVM_IO_PORT(info), SVM_IO_SIZE(info), false) == EMULATE_DONE)
 		skip_to(v, b, b->exit_info2);
+	return done(v);
+}
+
+static bool apic_access(struct vcpu *v, const struct insn *i, u32 reg)
+{
+	struct vlapic *l = v->arch.lapic;
+
+	if (i->to_memory)
+		return vlapic_write(l, reg, (u32)(i->has_imm ? i->imm : gpr_get(v, i->reg)));
+	if (!vlapic_read(l, reg, &v->arch.scratch))
+		return false;
+	gpr_set(v, i->reg, (u32)v->arch.scratch);
 	return true;
 }
 
 /* A plain 32-bit move to or from a register of the xAPIC page; the rest goes the way of all MMIO. */
-static bool light_apic(struct vcpu *v, struct vmcb *b)
+static __noinline enum svm_light light_apic(struct vcpu *v, struct vmcb *b)
 {
-	struct vlapic *l = v->arch.lapic;
-	u32 reg = b->exit_info2 & (PAGE_SIZE - 1);
 	const struct insn *i;
-	u64 value;
 
 	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_int_info & SVM_EVENT_VALID ||
 	    b->exit_info1 & (SVM_NPF_WALK | SVM_NPF_FETCH))
-		return false;
+		return SVM_HEAVY;
 	i = current_insn(v, b);
-	if (!i || i->op != INSN_MOV || i->mem_size != 4 || !vlapic_xapic(l))
-		return false;
+	if (!i || i->op != INSN_MOV || i->mem_size != 4 || !vlapic_xapic(v->arch.lapic))
+		return SVM_HEAVY;
 	svm_tpr_from_guest(v, b);
-	if (i->to_memory) {
-		value = i->has_imm ? i->imm : gpr_get(v, i->reg);
-		if (!vlapic_write(l, reg, (u32)value))
-			return false;
-	} else {
-		if (!vlapic_read(l, reg, &value))
-			return false;
-		gpr_set(v, i->reg, (u32)value);
-	}
+	if (!apic_access(v, i, b->exit_info2 & (PAGE_SIZE - 1)))
+		return SVM_HEAVY;
 	v->exits[EXITS_APIC]++;
 	skip_to(v, b, b->save.rip + i->len);
 	if (i->to_memory)
 		apic_written(v, b);
-	return true;
+	return done(v);
 }
 
-static bool light_window(struct vcpu *v, struct vmcb *b)
+static __noinline enum svm_light light_window(struct vcpu *v, struct vmcb *b)
 {
 	v->exits[EXITS_WINDOW]++;
 	svm_window_close(b);
 	svm_deliver(v);
-	return true;
+	return done(v);
 }
 
 /*
@@ -208,21 +214,17 @@ u32 svm_light_exit(struct arch_vcpu *a)
 {
 	struct vcpu *v = container_of(a, struct vcpu, arch);
 	struct vmcb *b = a->cur->control;
-	bool done;
 
 	b->tlb_control = SVM_TLB_FLUSH_NONE;
 	switch (b->exit_code) {
-	case SVM_EXIT_CPUID: done = light_cpuid(v, b); break;
-	case SVM_EXIT_VMMCALL: done = light_hypercall(v, b); break;
-	case SVM_EXIT_MSR: done = light_msr(v, b); break;
-	case SVM_EXIT_IOIO: done = light_io(v, b); break;
-	case SVM_EXIT_NPF: done = light_apic(v, b); break;
-	case SVM_EXIT_VINTR: done = light_window(v, b); break;
+	case SVM_EXIT_CPUID: return light_cpuid(v, b);
+	case SVM_EXIT_VMMCALL: return light_hypercall(v, b);
+	case SVM_EXIT_MSR: return light_msr(v, b);
+	case SVM_EXIT_IOIO: return light_io(v, b);
+	case SVM_EXIT_NPF: return light_apic(v, b);
+	case SVM_EXIT_VINTR: return light_window(v, b);
 	default: return SVM_HEAVY;
 	}
-	if (!done)
-		return SVM_HEAVY;
-	return READ_ONCE(v->requests) ? SVM_LEAVE : SVM_AGAIN;
 }
 
 enum vcpu_exit svm_enter(struct vcpu *v)

@@ -14,6 +14,7 @@ struct vlapic;
 struct v16550;
 struct vcpu_backend;
 struct insn_cache;
+struct insn_cache_entry;
 struct fpu_state;
 
 /* Register numbers as instructions encode them. */
@@ -70,6 +71,9 @@ struct arch_vcpu {
 	struct vcpu_context context[NR_VCPU_CONTEXTS];
 	struct vlapic *lapic;
 	struct insn_cache *insns;
+	struct insn_cache_entry *transient_insn; /* its bytes are insn_copy: for one exit only */
+	u8 insn_copy[16];
+	u64 scratch; /* a value on its way in or out of the exit that is served */
 	struct fpu_state *fpu;
 	u64 tsc_offset; /* guest TSC = host counter + this */
 	u64 xcr0;

@@ -7,13 +7,13 @@
 #ifndef ASM_VIRT_H
 #define ASM_VIRT_H
 
+#include <asm/cpu.h>
 #include <asm/decode.h>
 #include <asm/vcpu.h>
 #include <cupel/types.h>
 #include <cupel/vcpu.h>
 
 struct vm;
-struct cpuid_regs;
 
 /* How a vCPU begins: in flat 32-bit protected mode, or in real mode at a SIPI's page. */
 struct vcpu_start {
@@ -88,7 +88,7 @@ void gpr_write_sized(struct vcpu *v, u8 n, u32 size, u64 value);
 
 /* vcpu_cpuid.c */
 void guest_cpuid_init(void);
-void guest_cpuid(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub, struct cpuid_regs *out);
+struct cpuid_regs guest_cpuid(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub);
 u64 guest_cr4_mask(void); /* bits a guest may set */
 u64 guest_efer_mask(void);
 u64 guest_xcr0_mask(void); /* 0 = no XSAVE */
@@ -114,11 +114,9 @@ struct insn_cache_entry {
 	const u8 *bytes; /* where it was read; 16 bytes from here are inside the guest's memory */
 	u64 lo, hi, lo_mask, hi_mask; /* what was read there */
 	struct insn insn;
-};
+} __aligned(128); /* a power of two, to be found by a shift */
 struct insn_cache {
 	struct insn_cache_entry entry[INSN_CACHE_ENTRIES];
-	struct insn_cache_entry *transient; /* an entry whose bytes are a copy: for one exit only */
-	u8 copy[16];
 };
 /* NULL: a fault is queued, or the VM is stopped. */
 const struct insn *insn_fetch(struct vcpu *v, const struct guest_fetch *f);
