@@ -109,6 +109,7 @@ int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr);
 void guest_inject_undef(void);
 
 /* hyp_smccc.c: the SMC calling convention, x0..x3 in and out. Enum vcpu_exit, or REENTER. */
+#define SMCCC_NOT_SUPPORTED (-1L)
 int guest_smccc(struct vcpu *v, struct guest_ctx *ctx);
 
 /* sysregs.c */

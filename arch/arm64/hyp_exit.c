@@ -62,11 +62,13 @@ static int exit_fp(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 	return guest_resume(v);
 }
 
+/* The conduit is HVC: by SMC nothing is supported (DEN 0028 5.2). */
 static int exit_smc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
 	v->exits[EXIT_SMC]++;
 	guest_skip_insn(); /* a trapped SMC has not been executed: D1.3.6.5 */
-	return guest_smccc(v, ctx);
+	ctx->regs[0] = (u64)SMCCC_NOT_SUPPORTED;
+	return guest_resume(v);
 }
 
 /* What this vCPU does not have: SVE, SME, pointer authentication, AArch32 system registers. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HVC and SMC of a guest: Cupel's hypercalls, and PSCI (Arm DEN 0022) by the SMC calling convention
+ * HVC of a guest: Cupel's hypercalls, and PSCI (Arm DEN 0022) by the SMC calling convention
  * (DEN 0028). Whatever is not known returns NOT_SUPPORTED. A guest starts and stops its own vCPUs only.
  */
 #include "hyp.h"
@@ -28,7 +28,7 @@
 
 enum {
 	SUCCESS = 0,
-	NOT_SUPPORTED = -1,
+	NOT_SUPPORTED = SMCCC_NOT_SUPPORTED,
 	INVALID_PARAMETERS = -2,
 	ALREADY_ON = -4,
 	ON_PENDING = -5,

@@ -74,6 +74,7 @@ struct vgic {
 /* ICH_VMCR_EL2 (12.4.8) */
 #define VMCR_VENG0	BIT(0)
 #define VMCR_VENG1	BIT(1)
+#define VMCR_VEOIM	BIT(9)
 #define VMCR_PMR_SHIFT	24
 
 /* How list registers are reached; chosen at boot. */
@@ -85,6 +86,7 @@ struct vgic_hw {
 	u64 (*empty)(void); /* bitmap of empty list registers */
 	u64 (*read_hcr)(void);
 	void (*write_hcr)(u64 val);
+	u64 (*read_vmcr)(void);
 	void (*load)(struct vgic_cpu *g); /* VMCR and active priorities to the chip */
 	void (*put)(struct vgic_cpu *g); /* and back; delivery off */
 };

@@ -6,6 +6,8 @@
  */
 #include "vgic.h"
 
+#include "../timer/arm_vtimer.h"
+
 struct frame {
 	struct vgic *g;
 	struct vcpu *self; /* who accesses */
@@ -36,11 +38,21 @@ static u32 change(u32 *word, u32 clear, u32 set)
 	return (old & ~clear) | set;
 }
 
+/* Bring live state into the words of private interrupts: the timers' lines are alive as well. */
+static bool peek_private(const struct frame *f)
+{
+	if (!vgic_peek(f->self, f->owner))
+		return false;
+	if (f->self == f->owner)
+		vtimer_sync_lines(f->self);
+	return true;
+}
+
 /* Bring live state into the words of 32 interrupts; false: run the instruction again. */
 static bool peek(const struct frame *f, u32 first)
 {
 	if (first < VGIC_NR_PRIVATE)
-		return vgic_peek(f->self, f->owner);
+		return peek_private(f);
 	for (u32 i = first; i < first + 32; i++) {
 		u32 word = READ_ONCE(*word_of(f, i));
 
@@ -98,6 +110,10 @@ static void access_enable(const struct frame *f, u32 first, struct mmio_access *
 		a->value = READ_ONCE(*enabled);
 		return;
 	}
+	/* What is enabled now must not be what a timer wanted long ago. */
+	if (!first && !peek(f, first))
+		return;
+	vgic_peek_end(f->self);
 	spin_lock(&f->g->lock);
 	WRITE_ONCE(*enabled, *enabled | (u32)a->value);
 	if (first)

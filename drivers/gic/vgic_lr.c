@@ -111,6 +111,9 @@ void vgic_lr_sync(struct vcpu *v)
 
 	if (c->overflow) {
 		ended = vgic_hw.read_hcr() >> VGIC_HCR_EOICOUNT_SHIFT & 0x1f;
+		/* With EOImode = 1 the end is the write that trapped; QEMU counts the drop as well. */
+		if (ended && vgic_hw.tdir && (vgic_hw.read_vmcr() & VMCR_VEOIM))
+			ended = 0;
 		c->hcr = VGIC_HCR_EN;
 		vgic_hw.write_hcr(c->hcr);
 	}

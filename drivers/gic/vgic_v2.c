@@ -84,6 +84,11 @@ static void write_hcr(u64 val)
 	mmio_write32(reg(GICH_HCR), (u32)val);
 }
 
+static u64 read_vmcr(void)
+{
+	return mmio_read32(reg(GICH_VMCR));
+}
+
 static void load(struct vgic_cpu *c)
 {
 	mmio_write32(reg(GICH_VMCR), (u32)c->vmcr);
@@ -110,6 +115,7 @@ static void describe(void)
 		.empty = empty,
 		.read_hcr = read_hcr,
 		.write_hcr = write_hcr,
+		.read_vmcr = read_vmcr,
 		.load = load,
 		.put = put,
 	};

@@ -60,6 +60,11 @@ static void write_hcr(u64 val)
 	write_sysreg(val, SYS_ICH_HCR);
 }
 
+static u64 read_vmcr(void)
+{
+	return read_sysreg(SYS_ICH_VMCR);
+}
+
 static void load(struct vgic_cpu *c)
 {
 	write_sysreg(c->vmcr, SYS_ICH_VMCR);
@@ -116,6 +121,7 @@ void vgic_v3_cpu_init(void)
 			.empty = empty,
 			.read_hcr = read_hcr,
 			.write_hcr = write_hcr,
+			.read_vmcr = read_vmcr,
 			.load = load,
 			.put = put,
 		};

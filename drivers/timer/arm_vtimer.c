@@ -105,11 +105,20 @@ static void set_host_active(struct vcpu *v, struct vtimer *t, bool on)
 
 static void raise(struct vcpu *v, struct vtimer *t)
 {
-	v->guest_ticks++;
-	if (v->vm->arch.vgic->soft)
+	if (v->vm->arch.vgic->soft) {
 		vgic_set_line(v->vm, v, t->intid, true);
-	else
-		vgic_lr_raise_hw(v, t->intid);
+		return;
+	}
+	v->guest_ticks++;
+	vgic_lr_raise_hw(v, t->intid);
+}
+
+/* Drive the line by what memory says. A tick is counted here, or where software acknowledges it. */
+static void drive(struct vcpu *v, const struct vtimer *t, bool level)
+{
+	if (level && !v->vm->arch.vgic->soft && !(READ_ONCE(v->arch.vgic.irq[t->intid]) & VIRQ_LINE))
+		v->guest_ticks++;
+	vgic_set_line(v->vm, v, t->intid, level);
 }
 
 /* A host PPI: the loaded guest's tick, or what is left of one. */
@@ -139,9 +148,7 @@ static void emul_update(struct vcpu *v)
 	u64 now = arch_counter();
 	bool level = should_fire(t, now);
 
-	if (level && !(READ_ONCE(v->arch.vgic.irq[t->intid]) & VIRQ_LINE))
-		v->guest_ticks++;
-	vgic_set_line(v->vm, v, t->intid, level);
+	drive(v, t, level);
 	/* Never for a deadline that has passed: it would fire at once, for ever. */
 	if (armed(t) && !level)
 		soft_timer_arm(&v->arch.emul_timer, deadline_of(t, now));
@@ -193,9 +200,7 @@ static void load_state(struct vcpu *v, struct vtimer *t, u64 now)
 	bool active = level;
 	u32 word;
 
-	if (level && !(READ_ONCE(v->arch.vgic.irq[t->intid]) & VIRQ_LINE))
-		v->guest_ticks++;
-	vgic_set_line(v->vm, v, t->intid, level);
+	drive(v, t, level);
 	word = READ_ONCE(v->arch.vgic.irq[t->intid]);
 	if ((word & (VIRQ_ACTIVE | VIRQ_HW)) == (VIRQ_ACTIVE | VIRQ_HW))
 		active = true;
@@ -245,23 +250,28 @@ void vtimer_put(struct vcpu *v)
 	write_sysreg(0, cntvoff_el2);
 }
 
+static void sync_line(struct vcpu *v, u32 which)
+{
+	struct vtimer *t = &v->arch.timer[which];
+	bool external = v->vm->arch.vgic->soft;
+	u32 word = READ_ONCE(v->arch.vgic.irq[t->intid]);
+
+	if (!t->direct || hw_should_fire(which) || (word & VIRQ_LISTED))
+		return;
+	vgic_set_line(v->vm, v, t->intid, false);
+	/*
+	 * Nobody will end the host's interrupt: the guest of a list register only what it acknowledged,
+	 * that of an external irqchip never. There the virtual timer's is cleared after every exit, as
+	 * the experiment has it.
+	 */
+	if (external ? t->active || which == TIMER_VIRT : t->active && !(word & VIRQ_ACTIVE))
+		set_host_active(v, t, false);
+}
+
 void vtimer_sync_lines(struct vcpu *v)
 {
-	bool external = v->vm->arch.vgic->soft;
-
-	for (u32 i = 0; i < NR_TIMERS; i++) {
-		struct vtimer *t = &v->arch.timer[i];
-
-		if (!t->direct || hw_should_fire(i))
-			continue;
-		vgic_set_line(v->vm, v, t->intid, false);
-		/*
-		 * The guest of an external irqchip never ends a host interrupt. The virtual timer's is
-		 * cleared after every exit, as the experiment has it; the physical one's when it is set.
-		 */
-		if (external && (t->active || i == TIMER_VIRT))
-			set_host_active(v, t, false);
-	}
+	for (u32 i = 0; i < NR_TIMERS; i++)
+		sync_line(v, i);
 }
 
 /* --- waiting ------------------------------------------------------------------------------------ */

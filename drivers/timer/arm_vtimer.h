@@ -20,7 +20,7 @@ void vtimer_load(struct vcpu *v);
 void vtimer_put(struct vcpu *v);
 /*
  * Take back the line of a direct timer that is no longer due. irqchip=external: after every exit that
- * reaches a device model (`lines of the host` included); otherwise when the guest looks at its GIC.
+ * reaches a device model; otherwise when the guest looks at its GIC, the list registers folded back.
  */
 void vtimer_sync_lines(struct vcpu *v);
 
