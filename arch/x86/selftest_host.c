@@ -7,6 +7,7 @@
 #include <asm/cpu.h>
 #include <asm/io.h>
 #include <asm/msr.h>
+#include <asm/timer.h>
 #include <asm/trap.h>
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
@@ -239,6 +240,7 @@ static void check_states(struct selftest_ctx *t, irq_set_state_t set)
 	CHECK(t, !irq_get_state(timer, IRQ_STATE_MASKED, &on) && on);
 	CHECK(t, !set(timer, IRQ_STATE_MASKED, false));
 	CHECK(t, !irq_get_state(timer, IRQ_STATE_MASKED, &on) && !on);
+	x86_tick_lvt_written();
 	CHECK(t, set(timer, IRQ_STATE_ACTIVE, true) == -EINVAL);
 	CHECK(t, !irq_request(X86_VEC_TEST, count_up, &count));
 	CHECK(t, !irq_get_state(test, IRQ_STATE_PENDING, &on) && !on);
