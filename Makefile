@@ -70,7 +70,8 @@ CFLAGS_COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-common -fno-strict-aliasi
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections
 CFLAGS_CODE_arm64 := -mno-outline-atomics -mstrict-align -mgeneral-regs-only
 CFLAGS_CODE_x86 := -m64 -mno-red-zone -mgeneral-regs-only -mno-mmx -mno-sse -fno-pic
-CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden $(if $(CLANG),,-mstack-protector-guard=global)
+CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden -include arch/arm64/include/asm/hidden.h \
+	$(if $(CLANG),,-mstack-protector-guard=global)
 CFLAGS_HYP_x86 := -mstack-protector-guard=global
 # Per-CPU pointers leave the object they are computed from: no object-size checks.
 UBSAN := -fsanitize=undefined -fno-sanitize=alignment,object-size

@@ -10,23 +10,30 @@
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
 
-static void unwanted(u32 intid)
+static __noinline __cold void unwanted(u32 intid)
 {
 	irq_disable(intid);
 	printk("CPU %u: interrupt %u has no handler, now masked\n", cpu_id(), intid);
 }
 
-void arm64_host_irq(void)
+static __always_inline void host_irq(bool v3)
 {
-	u32 iar = gic_ack();
-	u32 intid = gic_intid(iar);
-	const struct irq_desc *d = irq_to_desc(intid);
+	u32 iar = gic_ack(v3);
+	u32 intid = gic_intid(v3, iar);
 
 	if (unlikely(intid >= GIC_SPURIOUS_MIN))
 		return;
-	gic_eoi(iar);
+	gic_eoi(v3, iar);
 	if (unlikely(!irq_dispatch(intid)))
 		unwanted(intid);
-	if (!(d->flags & IRQ_FORWARDED))
-		gic_deactivate(iar);
+	if (!(irq_to_desc(intid)->flags & IRQ_FORWARDED))
+		gic_deactivate(v3, iar);
+}
+
+void arm64_host_irq(void)
+{
+	if (likely(gic_v3))
+		host_irq(true);
+	else
+		host_irq(false);
 }

@@ -22,47 +22,46 @@ extern volatile char *gicc_base; /* GICv2 CPU interface, banked per CPU */
 
 /*
  * The highest pending interrupt becomes active. What comes back is for gic_intid(), gic_eoi() and
- * gic_deactivate(); INTID >= GIC_SPURIOUS_MIN: there was none, and nothing is to be ended.
+ * gic_deactivate(); INTID >= GIC_SPURIOUS_MIN: there was none, and nothing is to be ended. All take
+ * the generation as an argument, so that a path that knows it asks once.
  * The DSB makes the activation visible to the redistributor before what the handler does (IHI 0069
  * 12.1.6).
  */
-static inline u32 gic_ack(void)
+static inline u32 gic_ack(bool v3)
 {
 	u32 iar;
 
-	if (likely(gic_v3)) {
-		iar = (u32)read_sysreg(SYS_ICC_IAR1_EL1);
-		dsb(sy);
-		return iar;
-	}
-	return mmio_read32(gicc_base + GICC_IAR);
+	if (!v3)
+		return mmio_read32(gicc_base + GICC_IAR);
+	iar = (u32)read_sysreg(SYS_ICC_IAR1_EL1);
+	dsb(sy);
+	return iar;
 }
 
 /* A GICv2 puts the requesting CPU of an SGI above the INTID; a GICv3 has nothing there. */
-static inline u32 gic_intid(u32 iar)
+static inline u32 gic_intid(bool v3, u32 iar)
 {
-	return gic_v3 ? iar : iar & GICC_IAR_INTID;
+	return v3 ? iar : iar & GICC_IAR_INTID;
 }
 
-/* Priority drop. */
-static inline void gic_eoi(u32 iar)
+/* Priority drop, done before a gic_deactivate() of the same interrupt: that is what the ISB is for. */
+static inline void gic_eoi(bool v3, u32 iar)
 {
-	if (likely(gic_v3)) {
+	if (v3) {
 		write_sysreg(iar, SYS_ICC_EOIR1_EL1);
-		isb(); /* dropped before interrupts are unmasked or the next one is acknowledged */
+		isb();
 	} else {
 		mmio_write32(gicc_base + GICC_EOIR, iar);
 	}
 }
 
-static inline void gic_deactivate(u32 iar)
+/* In force at the next exception return or ISB. */
+static inline void gic_deactivate(bool v3, u32 iar)
 {
-	if (likely(gic_v3)) {
+	if (v3)
 		write_sysreg(iar, SYS_ICC_DIR_EL1);
-		isb();
-	} else {
+	else
 		mmio_write32(gicc_base + GICC_DIR, iar);
-	}
 }
 
 /* Boot CPU, once: distributor, chips of all interrupts. Panics when there is no usable controller. */

@@ -52,16 +52,23 @@ static void gicv3_unmask(struct irq_desc *d)
 	gic_write_bit(bank_of(d->irq), GICD_ISENABLER, d->irq);
 }
 
-/* The caller orders it against what can raise the interrupt, with a DSB: see struct irq_chip. */
-static int gicv3_set_state(struct irq_desc *d, enum irq_state which, bool on)
+static __noinline int set_other_state(struct irq_desc *d, enum irq_state which, bool on)
 {
-	if (likely(which == IRQ_STATE_ACTIVE)) {
-		gic_write_bit(bank_of(d->irq), on ? GICD_ISACTIVER : GICD_ICACTIVER, d->irq);
-		return 0;
-	}
 	gic_write_bit(bank_of(d->irq), gic_state_register(which, on), d->irq);
 	if (which == IRQ_STATE_MASKED && on)
 		wait_disabled(d->irq);
+	return 0;
+}
+
+/*
+ * On every load of a vCPU. Setting or clearing is ordered against what can raise the interrupt by the
+ * caller, with a DSB after its last such write.
+ */
+static int gicv3_set_state(struct irq_desc *d, enum irq_state which, bool on)
+{
+	if (unlikely(which != IRQ_STATE_ACTIVE))
+		return set_other_state(d, which, on);
+	gic_write_bit(bank_of(d->irq), on ? GICD_ISACTIVER : GICD_ICACTIVER, d->irq);
 	return 0;
 }
 
