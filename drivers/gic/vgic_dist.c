@@ -19,14 +19,6 @@ static u32 *word_of(const struct frame *f, u32 intid)
 	return vgic_word(f->g, f->owner, intid);
 }
 
-static bool is_timer(const struct frame *f, u32 intid)
-{
-	for (u32 i = 0; i < NR_TIMERS; i++)
-		if (intid < VGIC_NR_PRIVATE && f->owner->arch.timer[i].intid == intid)
-			return true;
-	return false;
-}
-
 /* Clear `clear` and set `set` in one word; the word as it is then. */
 static u32 change(u32 *word, u32 clear, u32 set)
 {
@@ -257,7 +249,7 @@ static void access_config(const struct frame *f, u32 first, struct mmio_access *
 		u32 *word = word_of(f, first + i);
 		bool edge = a->value >> (2 * i + 1) & 1;
 
-		if (a->write && first + i >= VGIC_NR_SGIS && !is_timer(f, first + i))
+		if (a->write && first + i >= VGIC_NR_SGIS && !is_guest_timer(first + i))
 			change(word, VIRQ_EDGE, edge ? VIRQ_EDGE : 0);
 		val |= READ_ONCE(*word) & VIRQ_EDGE ? 2UL << 2 * i : 0;
 	}

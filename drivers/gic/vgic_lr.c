@@ -12,6 +12,8 @@
  */
 #include "vgic.h"
 
+#include "../timer/arm_vtimer.h"
+
 static u64 *queue_of(struct vcpu *v, u32 intid)
 {
 	return &v->arch.vgic.queue[intid / 64];
@@ -71,6 +73,8 @@ static void fold_lr(struct vcpu *v, u32 lr, u64 val)
 	u32 old = READ_ONCE(*word);
 
 	c->lr_used &= ~BIT32(lr);
+	if ((val & LR_PENDING) && is_guest_timer(intid))
+		v->guest_ticks--; /* not taken: counted again when it is listed again */
 	if (has_source(g, intid) && (val & LR_ACTIVE))
 		c->sgi_active[intid] = val >> LR_CPUID_SHIFT & 7;
 	else if (has_source(g, intid) && (val & LR_PENDING))
@@ -185,6 +189,8 @@ static void list(struct vcpu *v, u32 lr, u32 intid)
 	vgic_hw.write_lr(lr, val);
 	v->arch.vgic.lr_used |= BIT32(lr);
 	v->arch.vgic.lr_intid[lr] = intid;
+	if ((val & LR_PENDING) && is_guest_timer(intid))
+		v->guest_ticks++;
 }
 
 /* Leave a listed interrupt as it is? */

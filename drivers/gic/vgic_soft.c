@@ -9,6 +9,8 @@
 
 #include <asm/sysreg.h>
 
+#include "../timer/arm_vtimer.h"
+
 static u32 group_of(u32 word)
 {
 	return word & VIRQ_GROUP1 ? 2 : 1;
@@ -110,11 +112,6 @@ static u32 take_source(struct vcpu *v, u32 intid)
 	return source << 10;
 }
 
-static bool is_timer(const struct vcpu *v, u32 intid)
-{
-	return intid == v->arch.timer[TIMER_VIRT].intid || intid == v->arch.timer[TIMER_PHYS].intid;
-}
-
 u32 vgic_soft_ack(struct vcpu *v, u32 groups)
 {
 	struct vgic *g = v->vm->arch.vgic;
@@ -129,7 +126,7 @@ u32 vgic_soft_ack(struct vcpu *v, u32 groups)
 		       VIRQ_ACTIVE | v->id << VIRQ_HOLDER_SHIFT;
 	} while (!atomic_cmpxchg_full(vgic_word(g, v, intid), &word, next)); /* vgic_set_bits() */
 	v->arch.vgic.soft.apr |= BIT32(virq_prio(word));
-	v->guest_ticks += is_timer(v, intid);
+	v->guest_ticks += is_guest_timer(intid);
 	if (g->model == VGIC_MODEL_V2 && intid < VGIC_NR_SGIS)
 		iar |= take_source(v, intid);
 	vgic_soft_update(v);

@@ -105,20 +105,10 @@ static void set_host_active(struct vcpu *v, struct vtimer *t, bool on)
 
 static void raise(struct vcpu *v, struct vtimer *t)
 {
-	if (v->vm->arch.vgic->soft) {
+	if (v->vm->arch.vgic->soft)
 		vgic_set_line(v->vm, v, t->intid, true);
-		return;
-	}
-	v->guest_ticks++;
-	vgic_lr_raise_hw(v, t->intid);
-}
-
-/* Drive the line by what memory says. A tick is counted here, or where software acknowledges it. */
-static void drive(struct vcpu *v, const struct vtimer *t, bool level)
-{
-	if (level && !v->vm->arch.vgic->soft && !(READ_ONCE(v->arch.vgic.irq[t->intid]) & VIRQ_LINE))
-		v->guest_ticks++;
-	vgic_set_line(v->vm, v, t->intid, level);
+	else
+		vgic_lr_raise_hw(v, t->intid);
 }
 
 /* A host PPI: the loaded guest's tick, or what is left of one. */
@@ -148,7 +138,7 @@ static void emul_update(struct vcpu *v)
 	u64 now = arch_counter();
 	bool level = should_fire(t, now);
 
-	drive(v, t, level);
+	vgic_set_line(v->vm, v, t->intid, level);
 	/* Never for a deadline that has passed: it would fire at once, for ever. */
 	if (armed(t) && !level)
 		soft_timer_arm(&v->arch.emul_timer, deadline_of(t, now));
@@ -200,7 +190,7 @@ static void load_state(struct vcpu *v, struct vtimer *t, u64 now)
 	bool active = level;
 	u32 word;
 
-	drive(v, t, level);
+	vgic_set_line(v->vm, v, t->intid, level);
 	word = READ_ONCE(v->arch.vgic.irq[t->intid]);
 	if ((word & (VIRQ_ACTIVE | VIRQ_HW)) == (VIRQ_ACTIVE | VIRQ_HW))
 		active = true;

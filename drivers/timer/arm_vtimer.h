@@ -9,6 +9,11 @@
 #define GUEST_INTID_VTIMER 27
 #define GUEST_INTID_PTIMER 30
 
+static inline bool is_guest_timer(u32 intid)
+{
+	return intid == GUEST_INTID_VTIMER || intid == GUEST_INTID_PTIMER;
+}
+
 /* Once per CPU, interrupts off. */
 void vtimer_cpu_init(void);
 void vtimer_vcpu_init(struct vcpu *v);
