@@ -86,8 +86,9 @@ static u32 copy_half(const struct bench_rounds *r, u32 odd, u64 *to)
 u64 bench_rounds_half(const struct bench_rounds *r, u32 odd)
 {
 	u64 value[BENCH_MAX_ROUNDS / 2];
+	u32 n = copy_half(r, odd, value);
 
-	return median(value, copy_half(r, odd, value));
+	return median(value, n);
 }
 
 u64 bench_rounds_median(const struct bench_rounds *r)
