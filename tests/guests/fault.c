@@ -60,7 +60,7 @@ static void hole_write(void)
 
 static void device_jump(void)
 {
-	must_stop(jump_to, FAULT_DEVICE);
+	must_stop(jump_to, FAULT_DEVICE_CODE);
 }
 
 static void rom_read(void)

@@ -9,6 +9,7 @@
 #include <guest.h>
 
 #define W	 us_to_ticks(300) /* the usual distance of a deadline */
+#define FAR	 ms_to_ticks(500) /* more than a move to another CPU takes */
 #define PATIENCE (2 * timer_hz())
 #define TVAL_MAX 0x7fffffffUL
 
@@ -213,8 +214,8 @@ static void arithmetic(void)
 
 	begin();
 	say(tval_of(count() - W) < 0, "TVAL of a past CVAL is negative");
-	say(tval_of(count() + TVAL_MAX + W) <= 0, "TVAL wraps above its largest value");
-	say(tval_of(count() + 2 * TVAL_MAX + W) <= (s32)W, "TVAL is the low half");
+	say(tval_of(count() + TVAL_MAX + FAR) <= 0, "TVAL wraps above its largest value");
+	say(tval_of(count() + 2 * TVAL_MAX + FAR) <= (s32)FAR, "TVAL is the low half");
 	PUT(tval, 0xffffffff);
 	maybe_move();
 	say(PICK(cval) < count(), "TVAL -1 puts CVAL before the counter");

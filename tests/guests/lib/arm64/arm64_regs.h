@@ -13,6 +13,7 @@
 #define PTE_NORMAL   (PTE_BLOCK | PTE_SH_INNER)
 #define PTE_DEVICE   (PTE_BLOCK | (1 << 2) | (3 << 53))
 #define PTE_USER     (PTE_NORMAL | (1 << 6) | (1 << 53))
+#define CODE_ALIAS   0x3fc0000000 /* address 0 as normal, executable memory */
 #define USER_ALIAS   0x4000000000 /* where EL0 sees address 0 */
 
 #define STACK_BYTES 16384

@@ -77,21 +77,25 @@ static void device_pair(void)
 
 static void do_smc(void *arg)
 {
-	register u64 x0 __asm__("x0") = 0x84000000;
+	register u64 x0 __asm__("x0") = *(u64 *)arg;
 
 	__asm__ volatile("smc #0" : "+r"(x0) : : "x1", "x2", "x3", "memory");
 	*(u64 *)arg = x0;
 }
 
-/* There is no EL3 for a guest: undefined, or "not supported". */
+/* There is no EL3 for a guest: an SMC is undefined, or answered by the hypervisor. */
 static void smc(void)
 {
-	u64 v = 0;
-	struct fault f;
-	bool faulted = try_call(do_smc, &v, &f);
+	static const u64 unknown[] = { 0xc2001234, 0x8600ffff, 0x3f000000, 0xffffffff };
 
-	report(faulted ? fault_is_undefined(&f) : (s32)v == -1, "SMC is refused (%d, %lx)", faulted,
-	       v);
+	for (u32 i = 0; i < ARRAY_SIZE(unknown); i++) {
+		u64 v = unknown[i];
+		struct fault f;
+		bool faulted = try_call(do_smc, &v, &f);
+
+		report(faulted ? fault_is_undefined(&f) : (s32)v == -1,
+		       "SMC %lx is refused (%d, %lx)", unknown[i], faulted, v);
+	}
 }
 
 /* PSCI with nonsense: each answered by an error, none by anything else (DEN0022, 5.2). */

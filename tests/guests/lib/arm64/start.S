@@ -149,10 +149,11 @@ try_resume:
 page_table:
 	.quad	PTE_DEVICE
 	.set	gib, 1
-	.rept	255
+	.rept	254
 	.quad	(gib << 30) | PTE_NORMAL
 	.set	gib, gib + 1
 	.endr
+	.quad	PTE_NORMAL
 	.set	gib, 0
 	.rept	256
 	.quad	(gib << 30) | PTE_USER
