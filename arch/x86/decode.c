@@ -97,6 +97,8 @@ static u64 take_number(struct reader *r, u32 size)
 	u32 shift = 64 - 8 * size;
 	u64 v = 0;
 
+	if (!size)
+		return 0;
 	for (u32 n = 0; n < size; n++)
 		v |= (u64)take(r) << (8 * n);
 	return (u64)((s64)(v << shift) >> shift);
