@@ -7,6 +7,7 @@
 #include <guest.h>
 
 #define W	 us_to_ticks(500)
+#define FAR	 ms_to_ticks(40) /* enough to do something before it, on a busy machine too */
 #define PATIENCE (2 * timer_hz())
 
 enum way { WAY_HLT, WAY_YIELD, WAY_MIGRATE, NR_WAYS };
@@ -112,9 +113,9 @@ static void oneshot(void)
 static void stopped(void)
 {
 	begin(LVTT_ONESHOT);
-	arm(W);
+	arm(FAR);
 	lapic_write(LAPIC_TMICT, 0);
-	say(silent(3 * W), "nothing: stopped");
+	say(silent(FAR + W), "nothing: stopped");
 	begin(LVTT_ONESHOT | LVT_MASKED);
 	arm(W);
 	say(silent(3 * W) && lapic_read(LAPIC_TMCCT) == 0, "nothing: masked, and it ran out");
@@ -188,7 +189,7 @@ static void deadline(void)
 		return;
 	}
 	begin(LVTT_DEADLINE);
-	d = rdtsc() + W;
+	d = rdtsc() + FAR;
 	wrmsr(MSR_TSC_DEADLINE, d);
 	say(rdmsr(MSR_TSC_DEADLINE) == d && one_not_before(d) && !rdmsr(MSR_TSC_DEADLINE),
 	    "a TSC deadline fires once, and is 0 then");
@@ -199,13 +200,14 @@ static void deadline(void)
 	wrmsr(MSR_TSC_DEADLINE, 1);
 	say(one_not_before(0), "TSC deadline 1 fires at once");
 	begin(LVTT_DEADLINE);
-	wrmsr(MSR_TSC_DEADLINE, rdtsc() + W);
+	wrmsr(MSR_TSC_DEADLINE, rdtsc() + FAR);
 	wrmsr(MSR_TSC_DEADLINE, 0);
-	say(silent(3 * W), "nothing: TSC deadline taken back");
+	say(silent(FAR + W), "nothing: TSC deadline taken back");
 	begin(LVTT_DEADLINE);
-	wrmsr(MSR_TSC_DEADLINE, rdtsc() + 10 * W);
+	wrmsr(MSR_TSC_DEADLINE, rdtsc() + FAR);
 	lapic_write(LAPIC_LVTT, LVTT_ONESHOT | VEC_TIMER);
-	say(silent(14 * W) && !rdmsr(MSR_TSC_DEADLINE), "nothing: another mode disarms the deadline");
+	say(silent(FAR + W) && !rdmsr(MSR_TSC_DEADLINE),
+	    "nothing: another mode disarms the deadline");
 	begin(LVTT_ONESHOT);
 	wrmsr(MSR_TSC_DEADLINE, rdtsc());
 	say(silent(W), "nothing: a deadline in another mode");
