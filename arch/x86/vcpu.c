@@ -262,8 +262,6 @@ void guest_crash(struct vcpu *v, const char *fmt, ...)
 	struct guest_fetch f;
 	va_list ap;
 
-	if (!vm_running(v->vm))
-		return;
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);

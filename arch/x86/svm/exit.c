@@ -236,12 +236,15 @@ static enum vcpu_exit alignment_check(struct vcpu *v, struct vmcb *b)
 	return VCPU_EXIT_RESUME;
 }
 
-static enum vcpu_exit early_exception(struct vcpu *v, struct vmcb *b)
+static void crash_by(struct vcpu *v, const struct vmcb *b, u32 vector)
 {
-	u32 vector = b->exit_code - SVM_EXIT_EXC(0);
-
 	guest_crash(v, "exception %u with no IDT to take it, error %lx, address %lx", vector,
 		    b->exit_info1, vector == X86_EXC_PF ? b->exit_info2 : 0);
+}
+
+static enum vcpu_exit early_exception(struct vcpu *v, struct vmcb *b)
+{
+	crash_by(v, b, b->exit_code - SVM_EXIT_EXC(0));
 	return VCPU_EXIT_RESUME;
 }
 
@@ -257,12 +260,14 @@ static bool svm_instruction(const struct insn *i)
 static enum vcpu_exit general_protection(struct vcpu *v, struct vmcb *b)
 {
 	const struct insn *i;
+	bool undefined;
 
 	v->exits[EXITS_EXCEPTION]++;
-	if (svm_no_idt(b))
-		return early_exception(v, b);
 	i = b->event_inj & SVM_EVENT_VALID || b->exit_info1 ? NULL : peek(v);
-	if (i && svm_instruction(i))
+	undefined = i && svm_instruction(i);
+	if (svm_no_idt(b))
+		crash_by(v, b, undefined ? X86_EXC_UD : X86_EXC_GP);
+	else if (undefined)
 		svm_exception(v, X86_EXC_UD, false, 0);
 	else
 		svm_exception(v, X86_EXC_GP, true, b->exit_info1);
