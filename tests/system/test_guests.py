@@ -37,6 +37,16 @@ def test_guest_nvhe(boot, name):
     boot("arm64.mode=nvhe vm=" + name, "arm64", cpus=CPUS).well().all_ok()
 
 
+TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86", "tick-a+idle-b"),
+            ("arm64", "spin+hello"), ("x86", "spin+hello")]
+
+
+@pytest.mark.parametrize("arch,names", TOGETHER, ids=lambda v: v)
+def test_together_on_one_cpu(boot, arch, names):
+    """What one leaves on the CPU, the other finds; and neither has the CPU for itself."""
+    boot("vm=" + names, arch, cpus=2).well().all_ok(at_least=2)
+
+
 def test_two_at_once_and_one_after(boot, arch):
     booted = boot("vm=hello+smp,hello", arch, cpus=CPUS).well()
     booted.check(booted.text.count("[hello]") >= 2, "hello did not run twice")

@@ -25,7 +25,7 @@ Break the code on purpose, one patch of tests/mutants/ at a time, and run the te
   --list    name them, with the test that must fail
   NAME      only these
 
-A patch begins with lines `Test:` (a pytest id below tests/system, or `unit NAME`), `Seconds:` (time
+A patch begins with lines `Test:` (a pytest id below tests/system, or `unit NAME`: a program of tests/unit), `Seconds:` (time
 limit of the test; running out of it counts as failing) and optionally `Arch:` and `Quick:`."""
 
 HEADER = re.compile(r"^(Test|Seconds|Arch|Quick): *(.*)$", re.M)
@@ -86,7 +86,7 @@ def command(argv, cwd, seconds, log):
 def test_argv(mutant):
     kind, _, rest = mutant.test.partition(" ")
     if kind == "unit":
-        return ["make", "-s", "unit", *shlex.split(rest)]
+        return ["make", "-s", "unit", "TESTS=" + rest]
     return [PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *shlex.split(mutant.test)]
 
 
