@@ -132,8 +132,8 @@ static bool silent(u64 ticks)
 
 static void say(bool ok, const char *what)
 {
-	report(ok, "%s %s: %s (irqs %u, ctl %lx, late %ld)", timer_name(timer), way_names[way],
-	       what, irqs, seen_ctl, (long)(seen_count - seen_cval));
+	report(ok, "%s %s: %s (irqs %u, stale %u, ctl %lx, late %ld)", timer_name(timer),
+	       way_names[way], what, irqs, stale, seen_ctl, (long)(seen_count - seen_cval));
 	PUT(ctl, 0);
 }
 
