@@ -63,7 +63,8 @@ static void read_firmware(paddr_t fdt)
 	if (r)
 		no_firmware(fdt, why);
 	put_boot_cpu_first(fdt);
-	if (platform_reserve_mem(&platform, (paddr_t)__image_start, (u64)(__image_end - __image_start)) ||
+	if (platform_reserve_mem(&platform, (paddr_t)__image_start,
+				 (u64)(__image_end - __image_start)) ||
 	    platform_reserve_mem(&platform, 0, PAGE_SIZE))
 		no_firmware(fdt, "more holes in RAM than can be kept");
 }

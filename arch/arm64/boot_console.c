@@ -18,16 +18,14 @@ static const struct uart_info early_guess = { .kind = UART_PL011, .base = CONFIG
 static bool use_uart(const struct uart_info *u)
 {
 	switch (u->kind) {
-	case UART_PL011:
-		return pl011_console(u);
+	case UART_PL011: return pl011_console(u);
 	case UART_16550:
 		if (!arch_map_device(u->base, 8UL << u->reg_shift))
 			return false;
 		ns16550_console(u, &ns16550_mmio);
 		return true;
 	case UART_16550_PIO:
-	case UART_NONE:
-		break;
+	case UART_NONE: break;
 	}
 	return false;
 }

@@ -18,18 +18,12 @@ static const struct {
 	u32 model;
 	const char *name;
 } models[] = {
-	{ MODEL(0x00U, 0x051U), "QEMU max" },
-	{ MODEL(ARM, 0xd03U), "Cortex-A53" },
-	{ MODEL(ARM, 0xd04U), "Cortex-A35" },
-	{ MODEL(ARM, 0xd05U), "Cortex-A55" },
-	{ MODEL(ARM, 0xd07U), "Cortex-A57" },
-	{ MODEL(ARM, 0xd08U), "Cortex-A72" },
-	{ MODEL(ARM, 0xd0bU), "Cortex-A76" },
-	{ MODEL(ARM, 0xd0cU), "Neoverse-N1" },
-	{ MODEL(ARM, 0xd40U), "Neoverse-V1" },
-	{ MODEL(ARM, 0xd47U), "Cortex-A710" },
-	{ MODEL(ARM, 0xd49U), "Neoverse-N2" },
-	{ MODEL(0x46U, 0x001U), "A64FX" },
+	{ MODEL(0x00U, 0x051U), "QEMU max" },  { MODEL(ARM, 0xd03U), "Cortex-A53" },
+	{ MODEL(ARM, 0xd04U), "Cortex-A35" },  { MODEL(ARM, 0xd05U), "Cortex-A55" },
+	{ MODEL(ARM, 0xd07U), "Cortex-A57" },  { MODEL(ARM, 0xd08U), "Cortex-A72" },
+	{ MODEL(ARM, 0xd0bU), "Cortex-A76" },  { MODEL(ARM, 0xd0cU), "Neoverse-N1" },
+	{ MODEL(ARM, 0xd40U), "Neoverse-V1" }, { MODEL(ARM, 0xd47U), "Cortex-A710" },
+	{ MODEL(ARM, 0xd49U), "Neoverse-N2" }, { MODEL(0x46U, 0x001U), "A64FX" },
 };
 
 void boot_read_ids(void)

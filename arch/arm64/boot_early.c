@@ -9,8 +9,9 @@
 #include <asm/sysreg.h>
 #include <cupel/mm.h>
 
-#define EARLY_TABLES 20 /* image 5, device tree 4, early UART 2, console 3, arena of mm_init() 3, root */
-#define FDT_WINDOW   MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
+/* Image 5, device tree 4, early UART 2, console 3, arena of mm_init() 3, root, and two to spare. */
+#define EARLY_TABLES 20
+#define FDT_WINDOW MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
 
 static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
 static u32 early_tables_used;

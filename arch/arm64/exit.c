@@ -12,7 +12,7 @@
 #include <cupel/printk.h>
 
 /* Semihosting for AArch32 and AArch64 (Arm DUI 0003), SYS_EXIT_EXTENDED */
-#define SYS_EXIT_EXTENDED	    0x20
+#define SYS_EXIT_EXTENDED	     0x20
 #define ADP_STOPPED_APPLICATION_EXIT 0x20026
 
 static void semihosting_exit(int code)

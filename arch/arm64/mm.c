@@ -104,7 +104,8 @@ static void map_platform(struct pgtable *pt)
 		must_map(pt, m->base, m->base + m->size, MAP_RO, "module");
 	}
 	if (platform.uart.kind != UART_NONE)
-		must_map(pt, platform.uart.base, platform.uart.base + PAGE_SIZE, MAP_DEVICE, "console");
+		must_map(pt, platform.uart.base, platform.uart.base + PAGE_SIZE, MAP_DEVICE,
+			 "console");
 }
 
 void mm_init(void)

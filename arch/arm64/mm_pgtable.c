@@ -18,17 +18,13 @@ u64 pgtable_attr(bool e2h, enum map_kind kind)
 	if (!e2h)
 		attr |= PTE_AP_EL0; /* RES1 in a regime of one Exception level, D8.4.1 */
 	switch (kind) {
-	case MAP_RW:
-		return attr | no_exec;
-	case MAP_RO:
-		return attr | no_exec | PTE_AP_RO;
-	case MAP_RX:
-		return attr | PTE_AP_RO | (e2h ? PTE_XN : 0);
+	case MAP_RW: return attr | no_exec;
+	case MAP_RO: return attr | no_exec | PTE_AP_RO;
+	case MAP_RX: return attr | PTE_AP_RO | (e2h ? PTE_XN : 0);
 	case MAP_DEVICE:
 		attr = (attr & ~PTE_ATTR(7)) | PTE_ATTR(MM_ATTR_DEVICE);
 		return attr | no_exec;
-	case MAP_BOOT_RWX:
-		break;
+	case MAP_BOOT_RWX: break;
 	}
 	return attr;
 }

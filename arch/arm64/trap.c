@@ -91,14 +91,10 @@ const char *esr_fault_name(u64 esr)
 	if (fsc == FSC_EXTERNAL || FSC_TYPE(fsc) == FSC_EXTERNAL + 4)
 		return "external abort";
 	switch (FSC_TYPE(fsc)) {
-	case 0:
-		return "address size fault";
-	case FSC_TRANSLATION:
-		return "translation fault";
-	case FSC_ACCESS_FLAG:
-		return "access flag fault";
-	case FSC_PERMISSION:
-		return "permission fault";
+	case 0: return "address size fault";
+	case FSC_TRANSLATION: return "translation fault";
+	case FSC_ACCESS_FLAG: return "access flag fault";
+	case FSC_PERMISSION: return "permission fault";
 	}
 	return "fault of another kind";
 }
@@ -106,10 +102,10 @@ const char *esr_fault_name(u64 esr)
 static void print_frame(const struct trap_frame *f)
 {
 	for (u32 i = 0; i < 30; i += 3)
-		printk("x%-2u %016lx  x%-2u %016lx  x%-2u %016lx\n", i, (unsigned long)f->x[i], i + 1,
-		       (unsigned long)f->x[i + 1], i + 2, (unsigned long)f->x[i + 2]);
-	printk("x30 %016lx  sp  %016lx  pc  %016lx\n", (unsigned long)f->x[30], (unsigned long)f->sp,
-	       (unsigned long)f->elr);
+		printk("x%-2u %016lx  x%-2u %016lx  x%-2u %016lx\n", i, (unsigned long)f->x[i],
+		       i + 1, (unsigned long)f->x[i + 1], i + 2, (unsigned long)f->x[i + 2]);
+	printk("x30 %016lx  sp  %016lx  pc  %016lx\n", (unsigned long)f->x[30],
+	       (unsigned long)f->sp, (unsigned long)f->elr);
 	printk("esr %016lx  far %016lx  pstate %08lx\n", (unsigned long)f->esr,
 	       (unsigned long)f->far, (unsigned long)f->spsr);
 }
@@ -181,8 +177,8 @@ void trap_bad_sp0(struct trap_frame *f)
 
 void trap_bad_stack(struct trap_frame *f)
 {
-	fatal(f, mm_in_guard(f->sp - FRAME_SIZE) ? "stack overflow"
-						 : "exception with a bad stack pointer");
+	fatal(f, mm_in_guard(f->sp - FRAME_SIZE) ? "stack overflow" :
+						   "exception with a bad stack pointer");
 }
 
 bool arm64_try(void (*fn)(void *arg), void *arg, struct trap_info *info)

@@ -64,7 +64,8 @@ static bool read_cells(const struct reader *r, int node, struct cells *c)
 }
 
 /* One entry of a "ranges": child address, parent address, length. True when it holds `addr`. */
-static bool apply_range(const fdt32_t *entry, struct cells child, int parent_cells, u64 size, u64 *addr)
+static bool apply_range(const fdt32_t *entry, struct cells child, int parent_cells, u64 size,
+			u64 *addr)
 {
 	u64 from = cells_value(entry, child.address);
 	u64 to = cells_value(entry + child.address, parent_cells);
@@ -159,8 +160,8 @@ static bool compatible(const struct reader *r, int node, const char *const *name
 /* Devicetree Specification 2.3.4: no status means "okay". */
 static bool status_okay(const struct reader *r, int node)
 {
-	return !fdt_getprop(r->fdt, node, "status", NULL) || has_string(r, node, "status", "okay") ||
-	       has_string(r, node, "status", "ok");
+	return !fdt_getprop(r->fdt, node, "status", NULL) ||
+	       has_string(r, node, "status", "okay") || has_string(r, node, "status", "ok");
 }
 
 /* First usable node with one of the names, -ENOENT when there is none. */
@@ -552,8 +553,8 @@ int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, cons
 		return -ENOENT;
 	}
 	if (fdt_check_full(fdt, max_size)) {
-		*why = fdt_totalsize(fdt) > max_size ? "the device tree is truncated"
-						     : "the device tree is malformed";
+		*why = fdt_totalsize(fdt) > max_size ? "the device tree is truncated" :
+						       "the device tree is malformed";
 		return -EINVAL;
 	}
 	err = read_tree(&r);

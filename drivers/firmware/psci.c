@@ -6,10 +6,10 @@
 #include <cupel/platform.h>
 
 /* SMCCC (Arm DEN 0028) 2.6: x0-x17 are the callee's. */
-#define PSCI_CALL(insn)                                                                         \
-	__asm__ volatile(insn " #0"                                                             \
-			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)                               \
-			 :                                                                      \
+#define PSCI_CALL(insn)                                                                           \
+	__asm__ volatile(insn " #0"                                                               \
+			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)                                 \
+			 :                                                                        \
 			 : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", \
 			   "x15", "x16", "x17", "memory")
 
@@ -21,14 +21,9 @@ static s64 psci_call(u64 function, u64 a, u64 b, u64 c)
 	register u64 x3 __asm__("x3") = c;
 
 	switch (platform.psci) {
-	case PSCI_SMC:
-		PSCI_CALL("smc");
-		break;
-	case PSCI_HVC:
-		PSCI_CALL("hvc");
-		break;
-	case PSCI_NONE:
-		return PSCI_NOT_SUPPORTED;
+	case PSCI_SMC: PSCI_CALL("smc"); break;
+	case PSCI_HVC: PSCI_CALL("hvc"); break;
+	case PSCI_NONE: return PSCI_NOT_SUPPORTED;
 	}
 	return (s64)x0;
 }
@@ -36,21 +31,15 @@ static s64 psci_call(u64 function, u64 a, u64 b, u64 c)
 int psci_cpu_on(u64 hwid, paddr_t entry, u64 context)
 {
 	switch ((int)psci_call(PSCI_CPU_ON, hwid, entry, context)) {
-	case PSCI_SUCCESS:
-		return 0;
-	case PSCI_NOT_SUPPORTED:
-		return -EOPNOTSUPP;
+	case PSCI_SUCCESS: return 0;
+	case PSCI_NOT_SUPPORTED: return -EOPNOTSUPP;
 	case PSCI_INVALID_PARAMETERS:
-	case PSCI_INVALID_ADDRESS:
-		return -EINVAL;
+	case PSCI_INVALID_ADDRESS: return -EINVAL;
 	case PSCI_DENIED:
-	case PSCI_DISABLED:
-		return -EACCES;
+	case PSCI_DISABLED: return -EACCES;
 	case PSCI_ALREADY_ON:
-	case PSCI_ON_PENDING:
-		return -EBUSY;
-	case PSCI_NOT_PRESENT:
-		return -ENODEV;
+	case PSCI_ON_PENDING: return -EBUSY;
+	case PSCI_NOT_PRESENT: return -ENODEV;
 	}
 	return -EIO;
 }

@@ -36,12 +36,9 @@ void gic_reset_bank(volatile char *bank, u32 first, u32 last, u32 groups)
 u32 gic_state_register(enum irq_state which, bool on)
 {
 	switch (which) {
-	case IRQ_STATE_ACTIVE:
-		return on ? GICD_ISACTIVER : GICD_ICACTIVER;
-	case IRQ_STATE_PENDING:
-		return on ? GICD_ISPENDR : GICD_ICPENDR;
-	case IRQ_STATE_MASKED:
-		return on ? GICD_ICENABLER : GICD_ISENABLER;
+	case IRQ_STATE_ACTIVE: return on ? GICD_ISACTIVER : GICD_ICACTIVER;
+	case IRQ_STATE_PENDING: return on ? GICD_ISPENDR : GICD_ICPENDR;
+	case IRQ_STATE_MASKED: return on ? GICD_ICENABLER : GICD_ISENABLER;
 	}
 	return 0;
 }
@@ -70,12 +67,9 @@ static void stop_handler(struct irq_desc *d, void *arg)
 static const struct gic_driver *choose(const char **why)
 {
 	switch (platform.gic.kind) {
-	case GIC_V3:
-		return &gicv3_driver;
-	case GIC_V2:
-		return &gicv2_driver;
-	case GIC_NONE:
-		break;
+	case GIC_V3: return &gicv3_driver;
+	case GIC_V2: return &gicv2_driver;
+	case GIC_NONE: break;
 	}
 	*why = "firmware names no GICv3 or GICv2";
 	return NULL;

@@ -11,7 +11,7 @@
 #include <cupel/printk.h>
 
 #define GROUP_1 0xffffffff
-#define SPINS 1000000 /* for what the specification calls "a finite time" */
+#define SPINS	1000000 /* for what the specification calls "a finite time" */
 
 static volatile char *dist;
 static DEFINE_PER_CPU(volatile char *, redist); /* RD frame of this CPU; written by the boot CPU */

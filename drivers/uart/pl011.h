@@ -6,19 +6,19 @@
 #ifndef DRIVERS_UART_PL011_H
 #define DRIVERS_UART_PL011_H
 
-#define PL011_DR    0x000
-#define PL011_RSR   0x004
-#define PL011_FR    0x018
-#define PL011_IBRD  0x024
-#define PL011_FBRD  0x028
-#define PL011_LCRH  0x02c
-#define PL011_CR    0x030
-#define PL011_IFLS  0x034
-#define PL011_IMSC  0x038
-#define PL011_RIS   0x03c
-#define PL011_MIS   0x040
-#define PL011_ICR   0x044
-#define PL011_DMACR 0x048
+#define PL011_DR	0x000
+#define PL011_RSR	0x004
+#define PL011_FR	0x018
+#define PL011_IBRD	0x024
+#define PL011_FBRD	0x028
+#define PL011_LCRH	0x02c
+#define PL011_CR	0x030
+#define PL011_IFLS	0x034
+#define PL011_IMSC	0x038
+#define PL011_RIS	0x03c
+#define PL011_MIS	0x040
+#define PL011_ICR	0x044
+#define PL011_DMACR	0x048
 #define PL011_PERIPHID0 0xfe0 /* four bytes, one a word: 0x00341011 for revision r1p5 */
 #define PL011_PCELLID0	0xff0 /* four bytes, one a word: 0xb105f00d */
 

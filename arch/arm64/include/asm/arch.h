@@ -9,7 +9,7 @@
 #include <asm/sysreg.h>
 #include <cupel/types.h>
 
-#define ARCH_NAME "arm64"
+#define ARCH_NAME	  "arm64"
 #define ARCH_LINK_ADDRESS 0UL /* as in linker/arm64.lds */
 
 static inline void arch_irq_disable(void)

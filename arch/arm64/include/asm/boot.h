@@ -8,9 +8,9 @@
 
 /* Stacks: the upper half of a slot is mapped, the lower half is the guard. Bit STACK_SHIFT of a good
  * stack pointer is therefore set, which is how the vectors notice an overflow. */
-#define STACK_SHIFT 14
-#define STACK_SIZE  (1 << STACK_SHIFT)
-#define STACK_SLOT  (2 * STACK_SIZE)
+#define STACK_SHIFT  14
+#define STACK_SIZE   (1 << STACK_SHIFT)
+#define STACK_SLOT   (2 * STACK_SIZE)
 #define STACK_WINDOW 0xff0000000000 /* well above any RAM that 48-bit machines have */
 
 /* Tried until firmware has named a console: the PL011 of QEMU's virt machine. */
@@ -23,17 +23,18 @@
 #define SECONDARY_STACK 40
 
 /* struct trap_frame, pushed by trap_entry.S */
-#define FRAME_SP    248
-#define FRAME_ELR   256
-#define FRAME_SPSR  264
-#define FRAME_ESR   272
-#define FRAME_FAR   280
-#define FRAME_LINK  288 /* a frame record, so that backtraces go on through an exception */
-#define FRAME_SIZE  304
+#define FRAME_SP   248
+#define FRAME_ELR  256
+#define FRAME_SPSR 264
+#define FRAME_ESR  272
+#define FRAME_FAR  280
+#define FRAME_LINK 288 /* a frame record, so that backtraces go on through an exception */
+#define FRAME_SIZE 304
 
 #define OVERFLOW_STACK_SIZE 4096
 
 #ifndef __ASSEMBLY__
+#include <cupel/mm.h> /* __image_start, __image_end */
 #include <cupel/types.h>
 
 /* The registers that make a translation regime; the same on every CPU. */
@@ -55,8 +56,7 @@ struct trap_frame {
 	u64 link[2];
 };
 
-extern char __image_start[], __image_end[], __text_start[], __text_end[], __rodata_start[],
-	__rodata_end[], __data_start[];
+extern char __text_start[], __text_end[], __rodata_start[], __rodata_end[], __data_start[];
 
 /* entry.S. Regime change: with the MMU off in between, so the caller and its stack are identity mapped. */
 void mmu_switch(const struct mmu_regs *r);

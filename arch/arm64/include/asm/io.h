@@ -9,22 +9,22 @@
 
 #include <cupel/types.h>
 
-#define MMIO_ACCESSORS(bits, insn_suffix, width)                                             \
-	static inline u##bits mmio_read##bits(const volatile void *reg)                      \
-	{                                                                                    \
-		u##bits v;                                                                   \
-		__asm__ volatile("ldr" insn_suffix " %" width "0, [%1]"                      \
-				 : "=r"(v)                                                   \
-				 : "r"(reg)                                                  \
-				 : "memory");                                                \
-		return v;                                                                    \
-	}                                                                                    \
-	static inline void mmio_write##bits(volatile void *reg, u##bits v)                   \
-	{                                                                                    \
-		__asm__ volatile("str" insn_suffix " %" width "0, [%1]"                      \
-				 :                                                           \
-				 : "rZ"(v), "r"(reg)                                         \
-				 : "memory");                                                \
+#define MMIO_ACCESSORS(bits, insn_suffix, width)                           \
+	static inline u##bits mmio_read##bits(const volatile void *reg)    \
+	{                                                                  \
+		u##bits v;                                                 \
+		__asm__ volatile("ldr" insn_suffix " %" width "0, [%1]"    \
+				 : "=r"(v)                                 \
+				 : "r"(reg)                                \
+				 : "memory");                              \
+		return v;                                                  \
+	}                                                                  \
+	static inline void mmio_write##bits(volatile void *reg, u##bits v) \
+	{                                                                  \
+		__asm__ volatile("str" insn_suffix " %" width "0, [%1]"    \
+				 :                                         \
+				 : "rZ"(v), "r"(reg)                       \
+				 : "memory");                              \
 	}
 
 MMIO_ACCESSORS(8, "b", "w")

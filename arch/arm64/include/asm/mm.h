@@ -9,21 +9,21 @@
 #include <asm/boot.h>
 #include <cupel/types.h>
 
-#define VA_BITS	       48
-#define PT_LEVELS      4
-#define PT_ENTRIES     512
+#define VA_BITS		48
+#define PT_LEVELS	4
+#define PT_ENTRIES	512
 #define PT_SHIFT(level) (39 - 9 * (level))
 
-#define PTE_VALID      BIT(0)
-#define PTE_TABLE      BIT(1) /* levels 0..2: a table; level 3: must be set in a page */
-#define PTE_ATTR(n)    ((u64)(n) << 2)
-#define PTE_AP_EL0     BIT(6) /* VHE: EL0 may access; nVHE: RES1 */
-#define PTE_AP_RO      BIT(7)
-#define PTE_SH_INNER   (3UL << 8)
-#define PTE_AF	       BIT(10)
-#define PTE_PXN	       BIT(53) /* VHE only */
-#define PTE_XN	       BIT(54) /* VHE: UXN */
-#define PTE_ADDR_MASK  0x0000fffffffff000UL
+#define PTE_VALID     BIT(0)
+#define PTE_TABLE     BIT(1) /* levels 0..2: a table; level 3: must be set in a page */
+#define PTE_ATTR(n)   ((u64)(n) << 2)
+#define PTE_AP_EL0    BIT(6) /* VHE: EL0 may access; nVHE: RES1 */
+#define PTE_AP_RO     BIT(7)
+#define PTE_SH_INNER  (3UL << 8)
+#define PTE_AF	      BIT(10)
+#define PTE_PXN	      BIT(53) /* VHE only */
+#define PTE_XN	      BIT(54) /* VHE: UXN */
+#define PTE_ADDR_MASK 0x0000fffffffff000UL
 
 /* Indices into MAIR_EL2, in the order that MM_MAIR has. */
 #define MM_ATTR_NORMAL 0

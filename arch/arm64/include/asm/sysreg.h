@@ -14,11 +14,11 @@
 #define SYSREG_STR(x)  SYSREG_STR_(x)
 
 /* The name is an assembler name, or one of the SYS_ encodings below. */
-#define read_sysreg(name)                                                           \
-	({                                                                          \
-		u64 sysreg_;                                                        \
-		__asm__ volatile("mrs %0, " SYSREG_STR(name) : "=r"(sysreg_));      \
-		sysreg_;                                                            \
+#define read_sysreg(name)                                                      \
+	({                                                                     \
+		u64 sysreg_;                                                   \
+		__asm__ volatile("mrs %0, " SYSREG_STR(name) : "=r"(sysreg_)); \
+		sysreg_;                                                       \
 	})
 #define write_sysreg(value, name) \
 	__asm__ volatile("msr " SYSREG_STR(name) ", %x0" : : "rZ"((u64)(value)))
@@ -38,49 +38,49 @@
 #define CURRENTEL_EL3 (3 << 2)
 
 /* PSTATE mask bits as DAIF and SPSR hold them, C5.2.3 */
-#define PSR_F	 SYSREG_BIT(6)
-#define PSR_I	 SYSREG_BIT(7)
-#define PSR_A	 SYSREG_BIT(8)
-#define PSR_D	 SYSREG_BIT(9)
-#define PSR_IL	 SYSREG_BIT(20)
-#define PSR_EL0T 0x0
-#define PSR_EL1T 0x4
-#define PSR_EL1H 0x5
-#define PSR_EL2T 0x8
-#define PSR_EL2H 0x9
+#define PSR_F	      SYSREG_BIT(6)
+#define PSR_I	      SYSREG_BIT(7)
+#define PSR_A	      SYSREG_BIT(8)
+#define PSR_D	      SYSREG_BIT(9)
+#define PSR_IL	      SYSREG_BIT(20)
+#define PSR_EL0T      0x0
+#define PSR_EL1T      0x4
+#define PSR_EL1H      0x5
+#define PSR_EL2T      0x8
+#define PSR_EL2H      0x9
 #define PSR_MODE_MASK 0xf
 #define PSR_AARCH32   SYSREG_BIT(4)
 
 /* HCR_EL2, D19.2.50 */
-#define HCR_VM	 SYSREG_BIT(0)
-#define HCR_SWIO SYSREG_BIT(1)
-#define HCR_PTW	 SYSREG_BIT(2)
-#define HCR_FMO	 SYSREG_BIT(3)
-#define HCR_IMO	 SYSREG_BIT(4)
-#define HCR_AMO	 SYSREG_BIT(5)
-#define HCR_VF	 SYSREG_BIT(6)
-#define HCR_VI	 SYSREG_BIT(7)
-#define HCR_VSE	 SYSREG_BIT(8)
-#define HCR_FB	 SYSREG_BIT(9)
+#define HCR_VM	   SYSREG_BIT(0)
+#define HCR_SWIO   SYSREG_BIT(1)
+#define HCR_PTW	   SYSREG_BIT(2)
+#define HCR_FMO	   SYSREG_BIT(3)
+#define HCR_IMO	   SYSREG_BIT(4)
+#define HCR_AMO	   SYSREG_BIT(5)
+#define HCR_VF	   SYSREG_BIT(6)
+#define HCR_VI	   SYSREG_BIT(7)
+#define HCR_VSE	   SYSREG_BIT(8)
+#define HCR_FB	   SYSREG_BIT(9)
 #define HCR_BSU_IS SYSREG_BIT(10)
-#define HCR_DC	 SYSREG_BIT(12)
-#define HCR_TWI	 SYSREG_BIT(13)
-#define HCR_TWE	 SYSREG_BIT(14)
-#define HCR_TID0 SYSREG_BIT(15)
-#define HCR_TID1 SYSREG_BIT(16)
-#define HCR_TID2 SYSREG_BIT(17)
-#define HCR_TID3 SYSREG_BIT(18)
-#define HCR_TSC	 SYSREG_BIT(19)
-#define HCR_TIDCP SYSREG_BIT(20)
-#define HCR_TACR SYSREG_BIT(21)
-#define HCR_TSW	 SYSREG_BIT(22)
-#define HCR_TTLB SYSREG_BIT(25)
-#define HCR_TVM	 SYSREG_BIT(26)
-#define HCR_TGE	 SYSREG_BIT(27)
-#define HCR_TDZ	 SYSREG_BIT(28)
-#define HCR_HCD	 SYSREG_BIT(29)
-#define HCR_TRVM SYSREG_BIT(30)
-#define HCR_RW	 SYSREG_BIT(31)
+#define HCR_DC	   SYSREG_BIT(12)
+#define HCR_TWI	   SYSREG_BIT(13)
+#define HCR_TWE	   SYSREG_BIT(14)
+#define HCR_TID0   SYSREG_BIT(15)
+#define HCR_TID1   SYSREG_BIT(16)
+#define HCR_TID2   SYSREG_BIT(17)
+#define HCR_TID3   SYSREG_BIT(18)
+#define HCR_TSC	   SYSREG_BIT(19)
+#define HCR_TIDCP  SYSREG_BIT(20)
+#define HCR_TACR   SYSREG_BIT(21)
+#define HCR_TSW	   SYSREG_BIT(22)
+#define HCR_TTLB   SYSREG_BIT(25)
+#define HCR_TVM	   SYSREG_BIT(26)
+#define HCR_TGE	   SYSREG_BIT(27)
+#define HCR_TDZ	   SYSREG_BIT(28)
+#define HCR_HCD	   SYSREG_BIT(29)
+#define HCR_TRVM   SYSREG_BIT(30)
+#define HCR_RW	   SYSREG_BIT(31)
 #ifndef __ASSEMBLY__ /* above what an immediate of the assembler's macros needs */
 #define HCR_CD	 SYSREG_BIT(32)
 #define HCR_ID	 SYSREG_BIT(33)
@@ -101,12 +101,12 @@
 #define HCR_E2H_SHIFT 34
 
 /* SCTLR_EL2, D19.2.121. RES1 holds for both E2H layouts (SPAN, EIS, EOS, nTWI, nTWE and such set). */
-#define SCTLR_M	   SYSREG_BIT(0)
-#define SCTLR_A	   SYSREG_BIT(1)
-#define SCTLR_C	   SYSREG_BIT(2)
-#define SCTLR_SA   SYSREG_BIT(3)
-#define SCTLR_I	   SYSREG_BIT(12)
-#define SCTLR_WXN  SYSREG_BIT(19)
+#define SCTLR_M	       SYSREG_BIT(0)
+#define SCTLR_A	       SYSREG_BIT(1)
+#define SCTLR_C	       SYSREG_BIT(2)
+#define SCTLR_SA       SYSREG_BIT(3)
+#define SCTLR_I	       SYSREG_BIT(12)
+#define SCTLR_WXN      SYSREG_BIT(19)
 #define SCTLR_EL2_RES1 0x30c50830
 
 /* SCTLR_EL1 after reset, as far as it is architected: D19.2.120 */
@@ -117,14 +117,14 @@
 #define MAIR_NORMAL_WB	  0xff
 
 /* TCR_EL2, D19.2.139; the two layouts differ in where the output size sits and in the RES1 bits. */
-#define TCR_T0SZ(va_bits)  (64 - (va_bits))
-#define TCR_IRGN0_WBWA	   SYSREG_BIT(8)
-#define TCR_ORGN0_WBWA	   SYSREG_BIT(10)
-#define TCR_SH0_INNER	   (3 << 12)
+#define TCR_T0SZ(va_bits) (64 - (va_bits))
+#define TCR_IRGN0_WBWA	  SYSREG_BIT(8)
+#define TCR_ORGN0_WBWA	  SYSREG_BIT(10)
+#define TCR_SH0_INNER	  (3 << 12)
 #ifndef __ASSEMBLY__
-#define TCR_EL2_PS_SHIFT   16
-#define TCR_EL2_RES1	   (SYSREG_BIT(31) | SYSREG_BIT(23))
-#define TCR_EL2_E2H_EPD1   SYSREG_BIT(23)
+#define TCR_EL2_PS_SHIFT      16
+#define TCR_EL2_RES1	      (SYSREG_BIT(31) | SYSREG_BIT(23))
+#define TCR_EL2_E2H_EPD1      SYSREG_BIT(23)
 #define TCR_EL2_E2H_IPS_SHIFT 32
 #endif
 
@@ -157,47 +157,46 @@
 #define ESR_EC_BRK64	0x3c
 
 /* ISS of aborts, D19.2.37 "ISS encoding for an exception from a Data Abort" */
-#define ESR_ABT_FSC(esr)     ((esr) & 0x3f)
-#define ESR_ABT_WNR	     SYSREG_BIT(6)
-#define ESR_ABT_S1PTW	     SYSREG_BIT(7)
-#define ESR_ABT_CM	     SYSREG_BIT(8)
-#define ESR_ABT_EA	     SYSREG_BIT(9)
-#define ESR_ABT_FNV	     SYSREG_BIT(10)
-#define ESR_DABT_AR	     SYSREG_BIT(14)
-#define ESR_DABT_SF	     SYSREG_BIT(15)
-#define ESR_DABT_SRT(esr)    (((esr) >> 16) & 0x1f)
-#define ESR_DABT_SSE	     SYSREG_BIT(21)
-#define ESR_DABT_SAS(esr)    (((esr) >> 22) & 3)
-#define ESR_DABT_ISV	     SYSREG_BIT(24)
-#define FSC_TYPE(fsc)	     ((fsc) & 0x3c)
-#define FSC_TRANSLATION	     0x04
-#define FSC_ACCESS_FLAG	     0x08
-#define FSC_PERMISSION	     0x0c
-#define FSC_EXTERNAL	     0x10
-#define FSC_ALIGNMENT	     0x21
+#define ESR_ABT_FSC(esr)  ((esr) & 0x3f)
+#define ESR_ABT_WNR	  SYSREG_BIT(6)
+#define ESR_ABT_S1PTW	  SYSREG_BIT(7)
+#define ESR_ABT_CM	  SYSREG_BIT(8)
+#define ESR_ABT_EA	  SYSREG_BIT(9)
+#define ESR_ABT_FNV	  SYSREG_BIT(10)
+#define ESR_DABT_AR	  SYSREG_BIT(14)
+#define ESR_DABT_SF	  SYSREG_BIT(15)
+#define ESR_DABT_SRT(esr) (((esr) >> 16) & 0x1f)
+#define ESR_DABT_SSE	  SYSREG_BIT(21)
+#define ESR_DABT_SAS(esr) (((esr) >> 22) & 3)
+#define ESR_DABT_ISV	  SYSREG_BIT(24)
+#define FSC_TYPE(fsc)	  ((fsc) & 0x3c)
+#define FSC_TRANSLATION	  0x04
+#define FSC_ACCESS_FLAG	  0x08
+#define FSC_PERMISSION	  0x0c
+#define FSC_EXTERNAL	  0x10
+#define FSC_ALIGNMENT	  0x21
 
 /* ID registers: shifts of 4-bit fields. ID_AA64PFR0_EL1 D19.2.70, ID_AA64MMFR* D19.2.65 on. */
-#define PFR0_EL3   12
-#define PFR0_GIC   24
-#define PFR0_SVE   32
-#define PFR1_SME   24
-#define MMFR0_PARANGE 0
-#define MMFR0_FGT  56
-#define MMFR0_ECV  60
+#define PFR0_EL3       12
+#define PFR0_GIC       24
+#define PFR0_SVE       32
+#define PFR1_SME       24
+#define MMFR0_PARANGE  0
+#define MMFR0_FGT      56
+#define MMFR0_ECV      60
 #define MMFR1_VMIDBITS 4
-#define MMFR1_VH   8
-#define MMFR1_XNX  28
-#define MMFR1_HCX  40
-#define MMFR2_NV   24
-#define MMFR2_ST   28
-#define MMFR2_FWB  40
-#define MMFR2_EVT  56
-#define MMFR4_E2H0 24
+#define MMFR1_VH       8
+#define MMFR1_XNX      28
+#define MMFR1_HCX      40
+#define MMFR2_NV       24
+#define MMFR2_ST       28
+#define MMFR2_FWB      40
+#define MMFR2_EVT      56
+#define MMFR4_E2H0     24
 
 /* MPIDR_EL1, D19.2.99: Aff3 in [39:32], Aff2..0 in [23:0] */
-#define MPIDR_AFFINITY_MASK 0xff00ffffffUL
-#define MPIDR_AFF(mpidr, level) \
-	(((mpidr) >> ((level) == 3 ? 32 : 8 * (level))) & 0xff)
+#define MPIDR_AFFINITY_MASK	0xff00ffffffUL
+#define MPIDR_AFF(mpidr, level) (((mpidr) >> ((level) == 3 ? 32 : 8 * (level))) & 0xff)
 
 /* CNTHP_CTL_EL2 and its kin, D19.12 */
 #define CNT_CTL_ENABLE	SYSREG_BIT(0)
