@@ -38,7 +38,8 @@ def test_guest_nvhe(boot, name):
 
 
 TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86", "tick-a+idle-b"),
-            ("arm64", "spin+hello"), ("x86", "spin+hello")]
+            ("arm64", "keep+spin-long"), ("x86", "keep+spin-long"), ("arm64", "abandon,tick-poll"),
+            ("x86", "abandon,tick-poll"), ("arm64", "spin+hello"), ("x86", "spin+hello")]
 
 
 @pytest.mark.parametrize("arch,names", TOGETHER, ids=lambda v: v)
