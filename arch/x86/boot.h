@@ -35,7 +35,7 @@
 #include <cupel/platform.h>
 #include <cupel/types.h>
 
-extern char __image_start[], __rodata_start[], __data_start[], __image_end[];
+extern char __rodata_start[], __data_start[];
 extern char x86_boot_stack[], x86_boot_stack_end[];
 
 /* boot.S -> start.c; bring-up goes on in start.c on the CPU's own stack */

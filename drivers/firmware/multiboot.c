@@ -101,10 +101,10 @@ static int read_modules(const struct acpi_access *a, const u8 *info, struct plat
 	return 0;
 }
 
-int multiboot_read_platform(const struct acpi_access *a, paddr_t addr, struct platform *p,
+int multiboot_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			    const char **why)
 {
-	const u8 *info = a->phys(a->ctx, addr, INFO_SIZE);
+	const u8 *info = a->phys(a->ctx, pa, INFO_SIZE);
 	u32 flags;
 	int err;
 

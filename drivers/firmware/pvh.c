@@ -106,9 +106,9 @@ static int read_modules(const struct acpi_access *a, const u8 *info, struct plat
 	return 0;
 }
 
-int pvh_read_platform(const struct acpi_access *a, paddr_t addr, struct platform *p, const char **why)
+int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why)
 {
-	const u8 *info = a->phys(a->ctx, addr, INFO_SIZE_V0);
+	const u8 *info = a->phys(a->ctx, pa, INFO_SIZE_V0);
 	int err;
 
 	*why = "no hvm_start_info";
@@ -118,7 +118,7 @@ int pvh_read_platform(const struct acpi_access *a, paddr_t addr, struct platform
 	if (fw_get32(info, OFF_VERSION) < 1)
 		return -EINVAL;
 	*why = "hvm_start_info out of reach";
-	info = a->phys(a->ctx, addr, INFO_SIZE_V1);
+	info = a->phys(a->ctx, pa, INFO_SIZE_V1);
 	if (!info)
 		return -EINVAL;
 	p->firmware = "pvh";

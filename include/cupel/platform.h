@@ -124,12 +124,11 @@ int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platfor
 paddr_t acpi_find_rsdp(const struct acpi_access *a);
 
 /*
- * What the loader says: memory, modules, command line (and the RSDP, by PVH). `info` is the physical
- * address of the Multiboot 1 information or of the hvm_start_info.
+ * What the loader says: memory, modules, command line (and the RSDP, by PVH). `pa` is where the
+ * Multiboot 1 information or the hvm_start_info is.
  */
-int multiboot_read_platform(const struct acpi_access *a, paddr_t info, struct platform *p,
+int multiboot_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			    const char **why);
-int pvh_read_platform(const struct acpi_access *a, paddr_t info, struct platform *p,
-		      const char **why);
+int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why);
 
 #endif
