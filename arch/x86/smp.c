@@ -24,7 +24,7 @@
 #define NS_PER_MS	 1000000UL
 #define QUICK_WAIT_NS	 (50 * NS_PER_MS)
 #define INIT_WAIT_NS	 (10 * NS_PER_MS)
-#define LAST_WAIT_NS	 (2000 * NS_PER_MS)
+#define LAST_WAIT_NS	 (5000 * NS_PER_MS)
 #define LOW_MEMORY_END	 0xa0000
 #define ID_LEAF_EXTENDED 0xb /* x2APIC id in EDX */
 #define ID_LEAF_FEATURES 1 /* xAPIC id in EBX 31:24 */
