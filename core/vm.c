@@ -147,23 +147,29 @@ static void free_vm(struct vm *vm)
 	pages_free(vm, size_to_order(sizeof(*vm)));
 }
 
+static void destroy_vcpus(struct vm *vm, u32 count)
+{
+	while (count)
+		arch_vcpu_destroy(vm->vcpu[--count]);
+}
+
 static int init_arch(struct vm *vm, const void *image, u64 image_size, const char **why)
 {
-	u32 done = 0;
-	int err = 0;
+	int err;
 
-	*why = "vCPU";
-	for (; done < vm->nr_vcpus && !err; done++)
-		err = arch_vcpu_init(vm->vcpu[done]);
-	if (err)
-		done--;
-	else
-		err = arch_vm_init(vm, image, image_size, why);
-	if (!err)
-		return 0;
-	arch_vm_destroy(vm);
-	while (done)
-		arch_vcpu_destroy(vm->vcpu[--done]);
+	*why = "no vCPU to be had";
+	for (u32 i = 0; i < vm->nr_vcpus; i++) {
+		err = arch_vcpu_init(vm->vcpu[i]);
+		if (err) {
+			destroy_vcpus(vm, i);
+			return err;
+		}
+	}
+	err = arch_vm_init(vm, image, image_size, why);
+	if (err) {
+		arch_vm_destroy(vm);
+		destroy_vcpus(vm, vm->nr_vcpus);
+	}
 	return err;
 }
 
@@ -237,8 +243,7 @@ void vm_destroy(struct vm *vm)
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
 		BUG_ON(vm->vcpu[i]->cpu >= 0 || vm->vcpu[i]->sched_cpu >= 0);
 	arch_vm_destroy(vm);
-	for (u32 i = 0; i < vm->nr_vcpus; i++)
-		arch_vcpu_destroy(vm->vcpu[i]);
+	destroy_vcpus(vm, vm->nr_vcpus);
 	free_vm(vm);
 }
 
