@@ -13,11 +13,15 @@
 #define MAX_DEPTH   16 /* of buses between a device and the root */
 #define NAME_LENGTH 64
 
+enum { DEV_GICV3, DEV_GICV2, DEV_TIMER, DEV_PSCI, NR_DEVICES };
+
 struct reader {
 	const void *fdt;
 	struct platform *p;
 	const char *why;
-	int gic; /* node offset, -1 = none */
+	int device[NR_DEVICES]; /* node offsets, -1 = none */
+	int gic; /* the one of the two that is used */
+	int child, parent; /* what parent_of() found last: libfdt walks the whole tree for it */
 };
 
 static char machine_name[NAME_LENGTH];
@@ -97,11 +101,18 @@ static bool translate_one(const struct reader *r, int bus, int parent, u64 size,
 	return false;
 }
 
-/* An address that `node`'s parent bus uses, as the CPU sees it. */
-static bool translate(const struct reader *r, int node, u64 size, u64 *addr)
+static int parent_of(struct reader *r, int node)
 {
-	int bus = fdt_parent_offset(r->fdt, node);
+	if (r->child != node) {
+		r->parent = fdt_parent_offset(r->fdt, node);
+		r->child = node;
+	}
+	return r->parent;
+}
 
+/* An address that `bus`'s children use, as the CPU sees it. */
+static bool translate(const struct reader *r, int bus, u64 size, u64 *addr)
+{
 	for (int depth = 0; bus > 0 && depth < MAX_DEPTH; depth++) {
 		int parent = fdt_parent_offset(r->fdt, bus);
 
@@ -117,7 +128,7 @@ static int read_reg(struct reader *r, int node, int index, struct mem_range *out
 {
 	struct cells c;
 	int len, entry;
-	int parent = fdt_parent_offset(r->fdt, node);
+	int parent = parent_of(r, node);
 	const fdt32_t *reg = fdt_getprop(r->fdt, node, "reg", &len);
 	u64 end;
 
@@ -133,7 +144,7 @@ static int read_reg(struct reader *r, int node, int index, struct mem_range *out
 	reg += index * entry;
 	out->base = cells_value(reg, c.address);
 	out->size = cells_value(reg + c.address, c.size);
-	if (!translate(r, node, out->size, &out->base))
+	if (!translate(r, parent, out->size, &out->base))
 		return bad(r, -EINVAL, "a reg property that no bus maps");
 	if (__builtin_add_overflow(out->base, out->size, &end))
 		return bad(r, -EINVAL, "a reg property that wraps");
@@ -164,16 +175,43 @@ static bool status_okay(const struct reader *r, int node)
 	       has_string(r, node, "status", "okay") || has_string(r, node, "status", "ok");
 }
 
-/* First usable node with one of the names, -ENOENT when there is none. */
-static int find_compatible(const struct reader *r, const char *const *names)
+/* --- Devices known by what they are compatible with ------------------------------------------ */
+
+/* The 0.1 binding of PSCI, with function numbers of its own, is not spoken here. */
+static const char *const device_names[NR_DEVICES][5] = {
+	[DEV_GICV3] = { "arm,gic-v3" },
+	[DEV_GICV2] = { "arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a9-gic",
+			"arm,cortex-a7-gic" },
+	[DEV_TIMER] = { "arm,armv8-timer", "arm,armv7-timer" },
+	[DEV_PSCI] = { "arm,psci-1.0", "arm,psci-0.2" },
+};
+
+static int device_of(const char *list, int len)
+{
+	for (int i = 0; i < NR_DEVICES; i++) {
+		for (int j = 0; device_names[i][j]; j++) {
+			if (fdt_stringlist_contains(list, len, device_names[i][j]))
+				return i;
+		}
+	}
+	return -1;
+}
+
+/* The first usable node of each. */
+static void find_devices(struct reader *r)
 {
 	int node = -1;
 
+	for (int i = 0; i < NR_DEVICES; i++)
+		r->device[i] = -1;
 	while ((node = fdt_next_node(r->fdt, node, NULL)) >= 0) {
-		if (compatible(r, node, names) && status_okay(r, node))
-			return node;
+		int len;
+		const char *list = fdt_getprop(r->fdt, node, "compatible", &len);
+		int device = list ? device_of(list, len) : -1;
+
+		if (device >= 0 && r->device[device] < 0 && status_okay(r, node))
+			r->device[device] = node;
 	}
-	return -ENOENT;
 }
 
 /* --- Memory --------------------------------------------------------------------------------- */
@@ -459,19 +497,16 @@ static int read_gicv2(struct reader *r)
 
 static int read_gic(struct reader *r)
 {
-	static const char *const v3[] = { "arm,gic-v3", NULL };
-	static const char *const v2[] = { "arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a9-gic",
-					  "arm,cortex-a7-gic", NULL };
 	int err;
 
-	r->gic = find_compatible(r, v3);
-	if (r->gic >= 0) {
+	if (r->device[DEV_GICV3] >= 0) {
+		r->gic = r->device[DEV_GICV3];
 		err = read_gicv3(r);
-	} else {
-		r->gic = find_compatible(r, v2);
-		if (r->gic < 0)
-			return 0;
+	} else if (r->device[DEV_GICV2] >= 0) {
+		r->gic = r->device[DEV_GICV2];
 		err = read_gicv2(r);
+	} else {
+		return 0;
 	}
 	r->p->gic.maint_intid = read_intid(r, r->gic, 0);
 	return err;
@@ -479,9 +514,8 @@ static int read_gic(struct reader *r)
 
 static void read_timer(struct reader *r)
 {
-	static const char *const names[] = { "arm,armv8-timer", "arm,armv7-timer", NULL };
 	struct arm_timer_info *t = &r->p->timer;
-	int node = find_compatible(r, names);
+	int node = r->device[DEV_TIMER];
 
 	if (node < 0)
 		return;
@@ -493,11 +527,9 @@ static void read_timer(struct reader *r)
 	prop_u32(r, node, "clock-frequency", &t->clock_hz);
 }
 
-/* The 0.1 binding, with function numbers of its own, is not spoken here. */
 static void read_psci(struct reader *r)
 {
-	static const char *const names[] = { "arm,psci-1.0", "arm,psci-0.2", NULL };
-	int node = find_compatible(r, names);
+	int node = r->device[DEV_PSCI];
 
 	if (node < 0)
 		return;
@@ -532,8 +564,10 @@ static int read_tree(struct reader *r)
 		err = read_reservations(r);
 	if (!err)
 		err = read_cpus(r);
-	if (!err)
-		err = read_gic(r);
+	if (err)
+		return err;
+	find_devices(r);
+	err = read_gic(r);
 	if (err)
 		return err;
 	read_timer(r);
@@ -544,7 +578,7 @@ static int read_tree(struct reader *r)
 
 int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why)
 {
-	struct reader r = { .fdt = fdt, .p = p, .gic = -1 };
+	struct reader r = { .fdt = fdt, .p = p, .gic = -1, .child = -1 };
 	int err;
 
 	*why = NULL;
