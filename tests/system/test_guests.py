@@ -39,13 +39,21 @@ def test_guest_nvhe(boot, name):
 
 TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86", "tick-a+idle-b"),
             ("arm64", "keep+spin-long"), ("x86", "keep+spin-long"), ("arm64", "abandon,tick-poll"),
-            ("x86", "abandon,tick-poll"), ("arm64", "spin+hello"), ("x86", "spin+hello")]
+            ("x86", "abandon,tick-poll"), ("arm64", "tick-poll+spin"), ("x86", "tick-poll+spin")]
 
 
 @pytest.mark.parametrize("arch,names", TOGETHER, ids=lambda v: v)
 def test_together_on_one_cpu(boot, arch, names):
     """What one leaves on the CPU, the other finds; and neither has the CPU for itself."""
     boot("vm=" + names, arch, cpus=2).well().all_ok(at_least=2)
+
+
+def test_time_slice(boot, arch):
+    """A guest that never leaves does not keep the CPU: the other one ends before it."""
+    booted = boot("vm=spin+hello", arch, cpus=1).well()
+    booted.all_ok(at_least=3)
+    booted.check(booted.text.index("hello: hello") < booted.text.index("spin: spun"),
+                 "hello had to wait for spin")
 
 
 def test_two_at_once_and_one_after(boot, arch):

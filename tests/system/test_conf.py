@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What cupel.conf and the line may ask for: VMs that never end, and sections nobody can run."""
+
+import pytest
+
+from archives import archive
+
+VM = "[vm %s]\nkernel = %s.elf\nmemory = 8M\nvcpus = 1\ncpus = %d\ncmdline = %s\n"
+HELLO = VM % ("hello", "hello", 0, "")
+
+
+def test_vm_that_never_ends_is_stopped(boot, arch, tmp_path):
+    """It spins on another CPU and never leaves its guest: only a kick ends that."""
+    conf = VM % ("endless", "fault", 1, "mode=spin ms=600000") + HELLO
+    booted = boot("vm=endless,hello timeout=2", arch, cpus=2, timeout=60,
+                  archive=archive(tmp_path, arch, conf, ("fault", "hello")))
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1,
+                 "should have failed, and ended")
+    booted.says("vm endless: stopped: no end after 2 seconds", "[hello]")
+
+
+BAD = [
+    ("no kernel", "[vm a]\nmemory = 8M\n", "kernel"),
+    ("unknown key", HELLO + "colour = red\n", "line 7: unknown key"),
+    ("no section", "kernel = hello.elf\n", "cupel.conf"),
+    ("bad number", HELLO.replace("8M", "8Q"), "cupel.conf"),
+    ("no vCPUs", HELLO.replace("vcpus = 1", "vcpus = 0"), "cupel.conf"),
+    ("too large", HELLO.replace("8M", "64G"), "not started"),
+    ("too small", HELLO.replace("8M", "1M"), "not started"),
+    ("no such file", HELLO.replace("hello.elf", "other.elf"), "other.elf"),
+    ("not a guest", HELLO.replace("hello.elf", "cupel.conf"), "hello"),
+    ("no such CPU", HELLO.replace("cpus = 0", "cpus = 99"), "99"),
+    ("binary", b"\xff\xfe\x00[vm", "cupel.conf"),
+    ("empty", "", "cupel.conf"),
+    ("missing", None, "cupel.conf"),
+]
+
+
+@pytest.mark.parametrize("conf,says", [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_bad_conf_is_a_clear_line(boot, tmp_path, conf, says):
+    booted = boot("vm=hello", "arm64", cpus=2, timeout=30,
+                  archive=archive(tmp_path, "arm64", conf, ("hello",)))
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1,
+                 "should have failed, and ended")
+    booted.says(says).never_says("panic")
