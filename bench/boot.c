@@ -28,28 +28,21 @@ static u64 held_bytes(void)
 	return (s.total_pages - s.free_pages) * PAGE_SIZE;
 }
 
-/* The first entry of a guest, from inside and out again. */
+/* Everything up to the scheduler's turn that enters the guest for the first time. */
 static int enter_once(struct boot_figures *f)
 {
 	struct vm_config c;
-	enum vcpu_exit e;
 	struct vm *vm;
+	int err;
 
 	bench_vm_config(&c, "leave", 1, "");
 	vm = bench_vm(BENCH, &c);
 	if (!vm)
 		return -ENOENT;
-	bench_vm_start_unqueued(vm);
 	f->to_guest = arch_counter() - arch_boot_counter();
-	vcpu_load(vm->vcpu[0]);
-	do
-		e = vcpu_run(vm->vcpu[0]);
-	while (e != VCPU_EXIT_LEAVE && e != VCPU_EXIT_STOP && e != VCPU_EXIT_OFF);
-	vcpu_put(vm->vcpu[0]);
-	if (e != VCPU_EXIT_LEAVE)
-		printk(BENCH ": the guest did not get to its loop: %s\n", vm->stop_reason);
+	err = bench_vm_start_up(BENCH, vm);
 	bench_vm_destroy(vm);
-	return e == VCPU_EXIT_LEAVE ? 0 : -EIO;
+	return err;
 }
 
 static void report(const struct boot_figures *f)

@@ -50,13 +50,6 @@ void bench_vm_destroy(struct vm *vm)
 	vm_destroy(vm);
 }
 
-void bench_vm_start_unqueued(struct vm *vm)
-{
-	/* Pairs with the acquire in vm_running(). */
-	store_release(&vm->state, VM_RUNNING);
-	vcpu_power_on(vm->vcpu[0]);
-}
-
 /* A VM that was stopped for a fault, or whose guest says that it failed. */
 static int verdict(const char *bench, const struct vm *vm)
 {
@@ -65,6 +58,21 @@ static int verdict(const char *bench, const struct vm *vm)
 	printk("%s: guest %s failed: %s (code %d)\n", bench, vm->config.name, vm->stop_reason,
 	       vm->exit_code);
 	return -EIO;
+}
+
+/* The CPU that waits for VMs. It may idle when what it waits for happens elsewhere. */
+static u32 waiting_cpu;
+
+static void wake_waiting_cpu(struct vm *vm)
+{
+	arch_cpu_kick(waiting_cpu);
+}
+
+static void start(struct vm *vm)
+{
+	waiting_cpu = cpu_id();
+	vm->on_stop = wake_waiting_cpu;
+	vm_start(vm);
 }
 
 struct vm_set {
@@ -82,27 +90,48 @@ static bool all_stopped(void *arg)
 	return true;
 }
 
-/* The CPU in bench_vm_run(). It may idle while the last VM stops elsewhere. */
-static u32 waiting_cpu;
-
-static void wake_waiting_cpu(struct vm *vm)
-{
-	arch_cpu_kick(waiting_cpu);
-}
-
 int bench_vm_run(const char *bench, struct vm **vms, u32 nr)
 {
 	struct vm_set set = { vms, nr };
 	int err = 0;
 
-	waiting_cpu = cpu_id();
-	for (u32 i = 0; i < nr; i++) {
-		vms[i]->on_stop = wake_waiting_cpu;
-		vm_start(vms[i]);
-	}
+	for (u32 i = 0; i < nr; i++)
+		start(vms[i]);
 	sched_loop_until(all_stopped, &set);
 	for (u32 i = 0; i < nr; i++)
 		if (verdict(bench, vms[i]))
 			err = -EIO;
 	return err;
+}
+
+/* vCPUs of the VM in bench_vm_start_up() that have said that they are there. */
+static u32 ready;
+
+static void count_ready(struct vm *vm, u32 vcpu, u32 series, u64 value)
+{
+	/* Pairs with the acquire in all_ready(). */
+	if (atomic_fetch_add_release(&ready, 1) + 1 == vm->nr_vcpus)
+		wake_waiting_cpu(vm);
+}
+
+static bool all_ready(void *arg)
+{
+	struct vm *vm = arg;
+
+	/* Pairs with the release in count_ready(). */
+	return load_acquire(&ready) >= vm->nr_vcpus || !vm_running(vm);
+}
+
+int bench_vm_start_up(const char *bench, struct vm *vm)
+{
+	WRITE_ONCE(ready, 0);
+	vm->on_sample = count_ready;
+	start(vm);
+	sched_loop_until(all_ready, vm);
+	for (u32 i = 0; i < vm->nr_vcpus; i++)
+		sched_remove(vm->vcpu[i]);
+	if (vm_running(vm))
+		return 0;
+	printk("%s: guest %s did not get to its loop: %s\n", bench, vm->config.name, vm->stop_reason);
+	return -EIO;
 }

@@ -134,6 +134,22 @@ static struct gang_member gang_member[NR_CPUS];
 static u32 gang_arrived __cacheline_aligned;
 static u32 gang_signal __cacheline_aligned;
 
+/* Idling, not spinning: on an emulator waiting CPUs would take the time of those still to come. */
+static u32 wait_for_signal(void)
+{
+	u32 signal;
+
+	arch_irq_disable();
+	/* Pairs with the release in send_signal(); its kick comes after, and ends the idling. */
+	while ((signal = load_acquire(&gang_signal)) == GANG_WAIT) {
+		arch_cpu_idle();
+		arch_irq_enable();
+		arch_irq_disable();
+	}
+	arch_irq_enable();
+	return signal;
+}
+
 static void gang_main(void *arg)
 {
 	struct gang_member *m = arg;
@@ -141,9 +157,7 @@ static void gang_main(void *arg)
 
 	/* Pairs with the acquire in wait_for_members(): what a member set up is seen by all. */
 	atomic_fetch_add_release(&gang_arrived, 1);
-	/* Pairs with the release in bench_gang_run(). */
-	while ((signal = load_acquire(&gang_signal)) == GANG_WAIT)
-		cpu_relax();
+	signal = wait_for_signal();
 	if (signal == GANG_GO)
 		m->gang->fn(m->index, m->gang->ctx);
 }
@@ -172,6 +186,14 @@ static void wait_for_members(u32 called)
 		cpu_relax();
 }
 
+static void send_signal(u32 signal, u32 called)
+{
+	/* Pairs with the acquire in wait_for_signal(). */
+	store_release(&gang_signal, signal);
+	for (u32 i = 1; i < called; i++)
+		arch_cpu_kick(bench_gang_cpu(i));
+}
+
 int bench_gang_run(struct bench_gang *g)
 {
 	u32 called;
@@ -181,8 +203,7 @@ int bench_gang_run(struct bench_gang *g)
 	WRITE_ONCE(gang_signal, GANG_WAIT);
 	err = call_members(g, &called);
 	wait_for_members(called);
-	/* Pairs with the acquire in gang_main(). */
-	store_release(&gang_signal, err ? GANG_ABORT : GANG_GO);
+	send_signal(err ? GANG_ABORT : GANG_GO, called);
 	if (!err)
 		g->fn(0, g->ctx);
 	for (u32 i = 1; i < called; i++)

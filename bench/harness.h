@@ -86,8 +86,12 @@ u32 bench_gang_cpu(u32 member);
 void bench_vm_config(struct vm_config *c, const char *guest, u32 vcpus, const char *cmdline);
 /* Make it; one line and NULL when that fails. */
 struct vm *bench_vm(const char *bench, const struct vm_config *c);
-/* vm_start() for a caller that loads, runs and puts the vCPUs itself: on no CPU's queue. */
-void bench_vm_start_unqueued(struct vm *vm);
+/*
+ * Start it and take turns with its vCPUs until each has handed over a sample, by which it says that
+ * its start-up is over; then take them off the queues, for a caller that loads, runs and puts them
+ * itself. -EIO and one line when the VM stops before.
+ */
+int bench_vm_start_up(const char *bench, struct vm *vm);
 /* Stop it if it still runs, take its vCPUs off their queues, and free it. NULL is fine. */
 void bench_vm_destroy(struct vm *vm);
 /*

@@ -17,7 +17,7 @@
 
 #define BENCH	  "vcpu-load"
 #define MAX_ROWS  24
-#define MAX_VCPUS 512
+#define MAX_VCPUS 128 /* of the guest */
 
 const char *const load_irqchips[] = { "full", "external", NULL };
 const char *const load_irqstates[] = { "locked", "percpu", NULL };
@@ -96,26 +96,6 @@ static void round_member(u32 member, void *ctx)
 		s->loads++;
 	} while (s->last == VCPU_EXIT_LEAVE && s->loads < most && end - start < limit);
 	s->ticks = end - start;
-}
-
-/*
- * Until the guest leaves for the first time: start-up, where vCPU 0 starts the others. A vCPU that
- * waits is simply entered again, so that nothing here needs the scheduler.
- */
-static void start_member(u32 member, void *ctx)
-{
-	struct vcpu *v = seat[member]->vcpu;
-	enum vcpu_exit e;
-
-	do {
-		/* Pairs with the full exchange in vcpu_power_on(): what it starts with is there. */
-		while (load_acquire(&v->run_state) == VCPU_OFF && vm_running(v->vm))
-			cpu_relax();
-		vcpu_load(v);
-		e = vcpu_run(v);
-		vcpu_put(v);
-	} while (e != VCPU_EXIT_LEAVE && e != VCPU_EXIT_STOP);
-	seat[member]->last = e;
 }
 
 static int seats_make(u32 vcpus)
@@ -213,8 +193,7 @@ static int side_make(struct group *g, struct side *s, u32 irqstate)
 	s->vm = bench_vm(BENCH, &c);
 	if (!s->vm)
 		return -ENOENT;
-	bench_vm_start_unqueued(s->vm);
-	return gang(s, g->vcpus, start_member);
+	return bench_vm_start_up(BENCH, s->vm);
 }
 
 static void sides_destroy(struct group *g)

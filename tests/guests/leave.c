@@ -2,7 +2,8 @@
 /*
  * The vcpu-load experiment: every vCPU leaves the hypervisor's run loop over and over, for ever or
  * n=N times. page=own (default) runs each vCPU's loop from a page of its own, page=shared all from
- * one; the loop reads a word of its page. Nothing else may be in that loop.
+ * one; the loop reads a word of its page. Nothing else may be in that loop. Each vCPU hands over one
+ * sample, its number, right before it: who counts loads knows then that start-up is over.
  */
 #include <guest.h>
 
@@ -15,11 +16,13 @@ static u64 rounds;
 static void leave(u32 cpu)
 {
 	u8 *mine = page[shared ? 0 : cpu];
+	u64 me = cpu;
 	void (*loop)(u64 n, void *word) = (void *)mine;
 
 	if (!shared || cpu == 0)
 		memcpy(mine, leave_loop, leave_loop_end - leave_loop);
 	sync_code(mine, 4096);
+	samples(0, &me, 1);
 	loop(rounds, mine + LOOP_WORD);
 }
 
