@@ -316,10 +316,13 @@ bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
 			struct mmio_access *a)
 {
 	struct frame f = { g, self, owner };
-	const struct bank *b = &banks[a->offset / 0x80];
+	const struct bank *b;
 	u32 first;
 
-	if (a->offset / 0x80 >= ARRAY_SIZE(banks) || !b->access || a->size > 4)
+	if (a->offset / 0x80 >= ARRAY_SIZE(banks))
+		return false;
+	b = &banks[a->offset / 0x80];
+	if (!b->access || a->size > 4)
 		return false;
 	/* Only bytes may be accessed alone: reserved otherwise (IHI 0069 12.1.3). */
 	if (b->bits != 8 && a->size != 4)
