@@ -9,9 +9,9 @@
 #include <asm/sysreg.h>
 #include <cupel/mm.h>
 
-/* Image 5, device tree 4, early UART 2, console 3, arena of mm_init() 3, root, and two to spare. */
+/* Root; image 5, device tree 3, early UART 3, console 3, arena of mm_init() 3, and two to spare. */
 #define EARLY_TABLES 20
-#define FDT_WINDOW MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
+#define FDT_WINDOW   MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
 
 static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
 static u32 early_tables_used;
@@ -48,9 +48,9 @@ void boot_early_trap(u64 esr, u64 elr, u64 far)
 	boot_halt();
 }
 
-static void early_map(paddr_t from, paddr_t to, enum map_kind kind)
+static void early_map(paddr_t from, paddr_t to)
 {
-	if (pgtable_map(&host_pgtable, from, from, to - from, kind) == 0)
+	if (pgtable_map(&host_pgtable, from, from, to - from, MAP_BOOT_RWX) == 0)
 		return;
 	boot_early_puts("Cupel: no room in the boot page tables; halted\r\n");
 	boot_halt();
@@ -64,16 +64,17 @@ static void early_map(paddr_t from, paddr_t to, enum map_kind kind)
 const struct mmu_regs *boot_early_mmu(paddr_t fdt)
 {
 	paddr_t fdt_block = ALIGN_DOWN(fdt, MIB(2));
-	paddr_t uart_block = ALIGN_DOWN((paddr_t)CONFIG_EARLY_PL011, MIB(2));
 
 	/* A CPU without nVHE (FEAT_E2H0 absent) keeps E2H set whatever was written at entry. */
 	host_pgtable.e2h = read_sysreg(hcr_el2) & HCR_E2H;
 	host_pgtable.alloc_table = early_alloc_table;
 	host_pgtable.root = early_alloc_table();
-	early_map((paddr_t)__image_start, (paddr_t)__image_end, MAP_BOOT_RWX);
-	early_map(uart_block, uart_block + MIB(2), MAP_DEVICE);
-	if (fdt && fdt_block != uart_block && fdt_block >> (VA_BITS - 1) == 0)
-		early_map(fdt_block, fdt_block + FDT_WINDOW, MAP_BOOT_RWX);
+	early_map((paddr_t)__image_start, (paddr_t)__image_end);
+	if (fdt && fdt_block >> (VA_BITS - 1) == 0)
+		early_map(fdt_block, fdt_block + FDT_WINDOW);
+	/* On a board that has RAM there, and one of the above in it, the guess is no console. */
+	(void)pgtable_map(&host_pgtable, CONFIG_EARLY_PL011, CONFIG_EARLY_PL011, PAGE_SIZE,
+			  MAP_DEVICE);
 	pgtable_regs(&host_pgtable, &early_regs);
 	return &early_regs;
 }
