@@ -17,8 +17,6 @@
 #include <cupel/printk.h>
 #include <cupel/smp.h>
 
-#define FDT_MAX_SIZE MIB(2) /* Linux, Documentation/arch/arm64/booting.rst, 2 */
-
 bool arm64_vhe;
 static u64 boot_counter;
 

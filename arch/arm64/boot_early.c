@@ -11,7 +11,6 @@
 
 /* Root; image 5, device tree 3, early UART 3, console 3, arena of mm_init() 3, and two to spare. */
 #define EARLY_TABLES 20
-#define FDT_WINDOW   MIB(4) /* 2 MiB at most, from anywhere in the first 2 MiB block */
 
 static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
 static u32 early_tables_used;
@@ -71,7 +70,7 @@ const struct mmu_regs *boot_early_mmu(paddr_t fdt)
 	host_pgtable.root = early_alloc_table();
 	early_map((paddr_t)__image_start, (paddr_t)__image_end);
 	if (fdt && fdt_block >> (VA_BITS - 1) == 0)
-		early_map(fdt_block, fdt_block + FDT_WINDOW);
+		early_map(fdt_block, fdt_block + MIB(2) + FDT_MAX_SIZE);
 	/* On a board that has RAM there, and one of the above in it, the guess is no console. */
 	(void)pgtable_map(&host_pgtable, CONFIG_EARLY_PL011, CONFIG_EARLY_PL011, PAGE_SIZE,
 			  MAP_DEVICE);

@@ -13,6 +13,9 @@
 #define STACK_SLOT   (2 * STACK_SIZE)
 #define STACK_WINDOW 0xff0000000000 /* well above any RAM that 48-bit machines have */
 
+/* Linux takes 2 MiB at most; QEMU makes slightly more of a -dtb that it once dumped itself. */
+#define FDT_MAX_SIZE MIB(4)
+
 /* Tried until firmware has named a console: the PL011 of QEMU's virt machine. */
 #ifndef CONFIG_EARLY_PL011
 #define CONFIG_EARLY_PL011 0x09000000
