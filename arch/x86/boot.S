@@ -136,7 +136,7 @@ build_map:
 	jb 4b
 	ret
 
-/* CR3 is set. APM vol. 2, 14.6.1: PAE, then LME, then PG. Also used by other CPUs (boot_ap.S). */
+/* CR3 is set. APM vol. 2, 14.6: PAE, then LME, then PG. Also used by other CPUs (boot_ap.S). */
 	.globl long_mode_on
 long_mode_on:
 	movl %cr4, %eax

@@ -4,8 +4,7 @@
  * doesn't come up is put back into wait-for-SIPI and costs nothing but its stack; one that comes late
  * finds the mailbox made out to somebody else and parks itself (boot_ap.S).
  *
- * APM vol. 2, 16.5 (IPIs), 14.1.1 and 14.8 (INIT and start-up); the classic delays: Intel MultiProcessor
- * Specification 1.4, B.4.
+ * APM vol. 2, 14.1 (INIT), 16.5 (IPIs); the classic delays: Intel MultiProcessor Specification 1.4, B.4.
  */
 #include <asm/apic.h>
 #include <asm/cpu.h>

@@ -94,6 +94,9 @@ void x86_console_choose(void)
 	if (u.kind == UART_NONE)
 		u = com1;
 	platform.uart = u;
-	if (u.kind != com1.kind || u.base != com1.base)
+	if (u.kind != com1.kind || u.base != com1.base) {
+		printk("console: goes on at %s 0x%llx\n", u.kind == com1.kind ? "port" : "address",
+		       (unsigned long long)u.base);
 		use_uart(&u);
+	}
 }

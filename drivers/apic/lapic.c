@@ -119,7 +119,7 @@ static void chip_unmask(struct irq_desc *d)
 		set_timer_mask(false);
 }
 
-/* Bit of a vector in one of the 256-bit registers ISR, TMR, IRR: APM vol. 2, 16.6.3. */
+/* Bit of a vector in one of the 256-bit registers ISR, TMR, IRR: APM vol. 2, 16.6. */
 static bool vector_bit(u32 reg, u32 vector)
 {
 	return lapic_read(reg + (vector / 32) * 0x10) & BIT32(vector % 32);

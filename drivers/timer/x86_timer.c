@@ -4,7 +4,7 @@
  * tables name, and each CPU's own tick, by TSC deadline where there is one, else by the APIC timer.
  * Guests never touch either. Must not be used before the ACPI tables were read.
  *
- * HPET: IA-PC HPET 1.0a, 2.3. ACPI PM timer: ACPI 6.5, 4.8.3.3. CPUID 15h: Intel SDM vol. 3B, 19.7.3.
+ * HPET: IA-PC HPET 1.0a, 2.3. ACPI PM timer: ACPI 6.5, 4.8.3.3. CPUID 15h: Intel SDM vol. 2A, CPUID.
  */
 #include <asm/apic.h>
 #include <asm/cpu.h>

@@ -56,7 +56,7 @@ static inline void cpu_relax(void)
 }
 
 /*
- * The TSC. LFENCE waits for earlier loads (APM vol. 2, 7.4.2: it is dispatch serialising), so that a
+ * The TSC. LFENCE waits for earlier loads (APM vol. 3, LFENCE: it is dispatch serialising), so that a
  * value read from memory can't be newer than the counter read after it.
  */
 static inline u64 arch_counter(void)

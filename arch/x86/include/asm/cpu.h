@@ -55,7 +55,6 @@
 #define CPUID_1_ECX_TSC_DEADLINE   (1U << 24)
 #define CPUID_1_ECX_HYPERVISOR	   (1U << 31)
 #define CPUID_1_EDX_APIC	   (1U << 9)
-#define CPUID_7_EBX_SMEP	   (1U << 7)
 #define CPUID_8000_0001_ECX_SVM	   (1U << 2)
 #define CPUID_8000_0001_EDX_NX	   (1U << 20)
 #define CPUID_8000_0001_EDX_1G	   (1U << 26)
