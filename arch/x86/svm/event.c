@@ -115,7 +115,7 @@ void svm_exception(struct vcpu *v, u8 vector, bool has_error, u32 error)
 		u8 first = old & SVM_EVENT_VECTOR;
 
 		if (first == X86_EXC_DF) {
-			guest_crash(v, "triple fault; last page fault at %lx", b->save.cr2);
+			svm_triple_fault(v, b);
 			return;
 		}
 		if (doubles(first, vector)) {

@@ -280,9 +280,19 @@ static enum vcpu_exit machine_check(struct vcpu *v, struct vmcb *b)
 	return VCPU_EXIT_RESUME;
 }
 
+/* What began it is gone; but an instruction that never could have run tells. */
+void svm_triple_fault(struct vcpu *v, const struct vmcb *b)
+{
+	const struct insn *i = peek(v);
+	bool undefined = !i || (i->map == INSN_MAP_0F && i->opcode == 0x0b); /* UD2 */
+
+	guest_crash(v, "triple fault%s; last page fault at %lx",
+		    undefined ? " on an undefined instruction" : "", b->save.cr2);
+}
+
 static enum vcpu_exit shutdown(struct vcpu *v, struct vmcb *b)
 {
-	guest_crash(v, "triple fault; last page fault at %lx", b->save.cr2);
+	svm_triple_fault(v, b);
 	return VCPU_EXIT_RESUME;
 }
 
