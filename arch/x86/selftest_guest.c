@@ -21,10 +21,10 @@
 #define LEAVES	    40 /* more than a CPU of any emulator has ASIDs */
 
 /* Code of a guest, 32-bit protected mode, put at GUEST_X86_ENTRY. */
-#define GUEST_CODE(name, code)                                                              \
-	extern const u8 name[], name##_end[];                                               \
-	__asm__(".pushsection .rodata." #name ", \"a\"\n\t.code32\n" #name ":\n\t" code     \
-		"\n" #name "_end:\n\t.code64\n\t.popsection")
+#define GUEST_CODE(name, code)                                                                     \
+	extern const u8 name[], name##_end[];                                                      \
+	__asm__(".pushsection .rodata." #name ", \"a\"\n\t.code32\n" #name ":\n\t" code "\n" #name \
+		"_end:\n\t.code64\n\t.popsection")
 #define VALUE(x)   VALUE_(x)
 #define VALUE_(x)  #x
 #define CALL(id)   "mov $" VALUE(id) ", %eax\n\tvmmcall\n\t"
@@ -90,9 +90,9 @@ SELFTEST(guest_asid_generations)
 	CHECK(t, this_cpu(svm_cpu).flushes_done == this_cpu(svm_cpu).flushes_owed);
 	if (!svm_features.flush_asid)
 		CHECK(t, this_cpu(svm_cpu).asid_generation - before ==
-				 LEAVES / (svm_features.nr_asids - 1) ||
-			    this_cpu(svm_cpu).asid_generation - before ==
-				 LEAVES / (svm_features.nr_asids - 1) + 1);
+					 LEAVES / (svm_features.nr_asids - 1) ||
+				 this_cpu(svm_cpu).asid_generation - before ==
+					 LEAVES / (svm_features.nr_asids - 1) + 1);
 	vm_destroy(vm);
 }
 
@@ -125,13 +125,14 @@ SELFTEST(guest_unmap_is_flushed)
 }
 
 /* The same address, other bytes: 0F A2 90 first, 66 0F A2 the second time round. */
-GUEST_CODE(patch_code, "xor %esi, %esi\n"
-		       "1:	xor %eax, %eax\n"
-		       "2:	cpuid\n	nop\n"
-		       "	inc %esi\n	cmp $2, %esi\n	je 3f\n"
-		       "	movl $0x46a20f66, 2b-patch_code+" VALUE(GUEST_X86_ENTRY) "\n"
-		       "	jmp 1b\n"
-		       "3:	" EXIT(0));
+GUEST_CODE(patch_code,
+	   "xor %esi, %esi\n"
+	   "1:	xor %eax, %eax\n"
+	   "2:	cpuid\n	nop\n"
+	   "	inc %esi\n	cmp $2, %esi\n	je 3f\n"
+	   "	movl $0x46a20f66, 2b-patch_code+" VALUE(GUEST_X86_ENTRY) "\n"
+									     "	jmp 1b\n"
+									     "3:	" EXIT(0));
 
 SELFTEST(guest_patched_instruction)
 {
@@ -159,29 +160,30 @@ static bool device_access(struct vcpu *v, void *dev, struct mmio_access *a)
 	return true;
 }
 
-#define AT(reg) VALUE(0xd0000000) " + 4 * " VALUE(reg)
+#define AT(reg)		VALUE(0xd0000000) " + 4 * " VALUE(reg)
 #define WANT(cond_jump) cond_jump " 9f\n\t"
 
-GUEST_CODE(mmio_code,
-	   "movl $0x11223344, " AT(0) "\n"
-	   "movw $0x5566, " AT(1) "\n	movb $0x77, " AT(1) " + 3\n"
-	   "orl $0x80, " AT(0) "\n	andb $0x0f, " AT(0) " + 3\n"
-	   "mov $0x100, %eax\n	xchg %eax, " AT(2) "\n	mov %eax, " AT(3) "\n"
-	   "addl $-1, " AT(2) "\n" WANT("jnc")
-	   "cmpl $0xff, " AT(2) "\n" WANT("jne")
-	   "testb $0x80, " AT(0) "\n" WANT("jz")
-	   "subw $0x5567, " AT(1) "\n" WANT("jnc")
-	   "movzbl " AT(1) " + 3, %ecx\n	cmp $0x77, %ecx\n" WANT("jne")
-	   "movswl " AT(1) ", %ecx\n	cmp $-1, %ecx\n" WANT("jne")
-	   "mov $0xaabbccdd, %edx\n	mov %dh, " AT(4) "\n	mov " AT(4) ", %ah\n"
-	   "cmp $0xcc, %ah\n" WANT("jne")
-	   "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
-	   "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
-	   "cmpl $0x0badcafe, 0x80004\n" WANT("jne")
-	   "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
-	   "std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n	cmp $0x12345678, %eax\n" WANT("jne")
-	   "cmp $0xd000001c, %esi\n" WANT("jne")
-	   EXIT(0) "9:	" EXIT(1));
+GUEST_CODE(
+	mmio_code,
+	"movl $0x11223344, " AT(
+		0) "\n"
+		   "movw $0x5566, " AT(1) "\n	movb $0x77, " AT(
+			   1) " + 3\n"
+			      "orl $0x80, " AT(0) "\n	andb $0x0f, " AT(
+				      0) " + 3\n"
+					 "mov $0x100, %eax\n	xchg %eax, " AT(2) "\n	mov %eax, " AT(
+						 3) "\n"
+						    "addl $-1, " AT(2) "\n" WANT("jnc") "cmpl $0xff, " AT(2) "\n" WANT("jne") "testb $0x80, " AT(0) "\n" WANT("jz") "subw $0x5567, " AT(1) "\n" WANT("jnc") "movzbl " AT(1) " + 3, %ecx\n	cmp $0x77, %ecx\n" WANT("jne") "movswl " AT(1) ", %ecx\n	cmp $-1, %ecx\n" WANT("jne") "mov $0xaabbccdd, %edx\n	mov %dh, " AT(
+							    4) "\n	mov " AT(4) ", %ah\n"
+										  "cmp $0xcc, %ah\n" WANT(
+											  "jne") "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
+												 "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
+												 "cmpl $0x0badcafe, 0x80004\n" WANT(
+													 "jne") "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
+														"std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n	cmp $0x12345678, %eax\n" WANT(
+															"jne") "cmp $0xd000001c, %esi\n" WANT("jne")
+															EXIT(0) "9:	" EXIT(
+																1));
 
 SELFTEST(guest_mmio_instructions)
 {
@@ -212,15 +214,16 @@ static bool port_access(struct vcpu *v, void *dev, struct mmio_access *a)
 	return true;
 }
 
-GUEST_CODE(string_io_code,
-	   "mov $0x1230, %edx\n	mov $1f-string_io_code+" VALUE(GUEST_X86_ENTRY) ", %esi\n"
-	   "mov $5, %ecx\n	rep outsb\n"
-	   "test %ecx, %ecx\n" WANT("jnz")
-	   "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
-	   "cmpb $0x5a, 0x80000 + 99\n" WANT("jne")
-	   "cmpb $0, 0x80000 + 100\n" WANT("jne")
-	   "cmp $0x80000 + 100, %edi\n" WANT("jne")
-	   EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
+GUEST_CODE(
+	string_io_code,
+	"mov $0x1230, %edx\n	mov $1f-string_io_code+" VALUE(
+		GUEST_X86_ENTRY) ", %esi\n"
+				 "mov $5, %ecx\n	rep outsb\n"
+				 "test %ecx, %ecx\n" WANT(
+					 "jnz") "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
+						"cmpb $0x5a, 0x80000 + 99\n" WANT("jne") "cmpb $0, 0x80000 + 100\n" WANT(
+							"jne") "cmp $0x80000 + 100, %edi\n" WANT("jne")
+							EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
 
 SELFTEST(guest_string_io)
 {
@@ -253,10 +256,10 @@ static void must_crash(struct selftest_ctx *t, const u8 *code, const u8 *end, co
 	vm_destroy(vm);
 }
 
-#define CRASH_TEST(name, code, cause)                          \
-	GUEST_CODE(name##_code, code);                         \
-	SELFTEST(guest_##name)                                 \
-	{                                                      \
+#define CRASH_TEST(name, code, cause)                               \
+	GUEST_CODE(name##_code, code);                              \
+	SELFTEST(guest_##name)                                      \
+	{                                                           \
 		must_crash(t, name##_code, name##_code_end, cause); \
 	}
 

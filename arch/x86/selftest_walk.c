@@ -12,13 +12,13 @@
 #include <cupel/vm.h>
 
 #define TABLES 0x10000UL /* 4 KiB each, level by level */
-#define P   1UL
-#define RW  2UL
-#define US  4UL
-#define A   0x20UL
-#define D   0x40UL
-#define PS  0x80UL
-#define NX  BIT(63)
+#define P      1UL
+#define RW     2UL
+#define US     4UL
+#define A      0x20UL
+#define D      0x40UL
+#define PS     0x80UL
+#define NX     BIT(63)
 #define LINEAR 0x00007f1234567abcUL
 
 static const u8 ret_code[] = { 0xc3 };
@@ -169,8 +169,9 @@ SELFTEST(npt_pages)
 	CHECK(t, !npt_create(&vm));
 	CHECK(t, !npt_map(&vm, 0, 0x40000000, GIB(1) + MIB(2) + PAGE_SIZE, true));
 	CHECK(t, vm.arch.root[0].pages == (svm_features.pages_1g ? 3 : 4));
-	CHECK(t, (npt_lookup(&vm, 0x12345678) & GENMASK(51, 21)) ==
-			 ((0x40000000 + 0x12345678UL) & GENMASK(51, svm_features.pages_1g ? 30 : 21)));
+	CHECK(t,
+	      (npt_lookup(&vm, 0x12345678) & GENMASK(51, 21)) ==
+		      ((0x40000000 + 0x12345678UL) & GENMASK(51, svm_features.pages_1g ? 30 : 21)));
 	npt_unmap(&vm, 0x12345000, PAGE_SIZE);
 	CHECK(t, !npt_lookup(&vm, 0x12345678));
 	CHECK(t, (npt_lookup(&vm, 0x12344000) & GENMASK(51, 12)) == 0x40000000 + 0x12344000UL);

@@ -165,7 +165,8 @@ static void take_events(struct vcpu *v)
 		v->arch.nmi_pending = true;
 	if (events & VLAPIC_EVENT_INIT) {
 		if (!v->id)
-			vm_stop(v->vm, -1, "vCPU 0 was sent INIT: there is no firmware to go back to");
+			vm_stop(v->vm, -1,
+				"vCPU 0 was sent INIT: there is no firmware to go back to");
 		reset(v, true);
 	}
 	if (events & VLAPIC_EVENT_SIPI && v->arch.wait_sipi) {
@@ -215,9 +216,9 @@ void arch_vcpu_dump(struct vcpu *v)
 
 	printk("vCPU %u of %s:\n", v->id, v->vm->config.name);
 	for (u32 n = 0; n < NR_GPRS; n += 4)
-		printk("  %-3s %016lx %-3s %016lx %-3s %016lx %-3s %016lx\n", names[n], gpr_get(v, n),
-		       names[n + 1], gpr_get(v, n + 1), names[n + 2], gpr_get(v, n + 2),
-		       names[n + 3], gpr_get(v, n + 3));
+		printk("  %-3s %016lx %-3s %016lx %-3s %016lx %-3s %016lx\n", names[n],
+		       gpr_get(v, n), names[n + 1], gpr_get(v, n + 1), names[n + 2],
+		       gpr_get(v, n + 2), names[n + 3], gpr_get(v, n + 3));
 	backend->dump(v);
 }
 
@@ -267,7 +268,8 @@ void guest_crash(struct vcpu *v, const char *fmt, ...)
 	va_end(ap);
 	backend->fetch_at(v, &f);
 	code_bytes(v, &f, code, sizeof(code));
-	vm_stop(v->vm, -1, "vCPU %u: %s; RIP %lx, code%s", v->id, what, f.rip, *code ? code : " unreadable");
+	vm_stop(v->vm, -1, "vCPU %u: %s; RIP %lx, code%s", v->id, what, f.rip,
+		*code ? code : " unreadable");
 }
 
 void gpr_write_sized(struct vcpu *v, u8 n, u32 size, u64 value)
@@ -342,7 +344,8 @@ static int add_devices(struct vm *vm)
 /* arch_vcpu_init() came before there was a VM to belong to: begin again with all in place. */
 static void start_boot_vcpu(struct vm *vm)
 {
-	struct vcpu_start s = { .rip = vm->arch.entry, .eax = vm->arch.boot_eax,
+	struct vcpu_start s = { .rip = vm->arch.entry,
+				.eax = vm->arch.boot_eax,
 				.ebx = vm->arch.boot_info };
 
 	for (u32 n = 0; n < vm->nr_vcpus; n++) {
@@ -414,8 +417,8 @@ void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 		struct vcpu *v = vm->vcpu[n];
 
 		/* Acquire: pairs with the owner's store of the mode; requests came before, by vcpu_request(). */
-		while (READ_ONCE(v->requests) & VCPU_REQ_TLB && load_acquire(&v->mode) == VCPU_IN_GUEST &&
-		       READ_ONCE(v->cpu) != (int)cpu_id())
+		while (READ_ONCE(v->requests) & VCPU_REQ_TLB &&
+		       load_acquire(&v->mode) == VCPU_IN_GUEST && READ_ONCE(v->cpu) != (int)cpu_id())
 			cpu_relax();
 	}
 }

@@ -21,8 +21,8 @@
 #define CMDLINE_AT    0x200 /* in the boot area; the tables come after it */
 #define ACPI_AT	      0x400
 
-#define PVH_MAGIC   0x336ec578
-#define PVH_VERSION 1
+#define PVH_MAGIC    0x336ec578
+#define PVH_VERSION  1
 #define MAP_RAM	     1
 #define MAP_RESERVED 2
 #define MAP_ACPI     3
@@ -109,12 +109,12 @@ struct acpi_rsdp {
 	u8 checksum2, reserved[3];
 } __packed;
 
-#define FADT_LENGTH	  276 /* revision 6 */
-#define FADT_MINOR_AT	  131
-#define FADT_FLAGS_AT	  112
-#define FADT_XDSDT_AT	  140
-#define FADT_HW_REDUCED	  BIT32(20)
-#define MADT_XAPIC_LENGTH 8
+#define FADT_LENGTH	   276 /* revision 6 */
+#define FADT_MINOR_AT	   131
+#define FADT_FLAGS_AT	   112
+#define FADT_XDSDT_AT	   140
+#define FADT_HW_REDUCED	   BIT32(20)
+#define MADT_XAPIC_LENGTH  8
 #define MADT_X2APIC_LENGTH 16
 
 struct madt_x2apic {

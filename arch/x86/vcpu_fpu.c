@@ -82,9 +82,7 @@ static void save(struct vcpu *v)
 	if (!mask)
 		__asm__ volatile("fxsave64 %0" : "=m"(*s));
 	else
-		__asm__ volatile("xsave64 %0"
-				 : "+m"(*s)
-				 : "a"((u32)mask), "d"((u32)(mask >> 32)));
+		__asm__ volatile("xsave64 %0" : "+m"(*s) : "a"((u32)mask), "d"((u32)(mask >> 32)));
 }
 
 void fpu_vcpu_reset(struct vcpu *v)

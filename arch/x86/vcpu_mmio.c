@@ -9,7 +9,7 @@
 #include <cupel/errno.h>
 #include <cupel/vm.h>
 
-#define RFLAGS_CF   BIT(0)
+#define RFLAGS_CF     BIT(0)
 #define RFLAGS_STATUS 0x8d5UL /* OF SF ZF AF PF CF */
 
 struct mmio_op {
@@ -64,17 +64,17 @@ static u64 truncate(u64 value, u32 size)
  * One operation of the arithmetic group on operands shifted to the top of a register, so that the
  * CPU's own flags come out right for every size; AF alone is that of the low nibble, done again below.
  */
-#define ALU_OP(name, insn)                                                              \
-	static u64 name(u64 a, u64 b, u64 *flags)                                       \
-	{                                                                               \
-		u64 f = *flags & RFLAGS_CF;                                             \
-                                                                                        \
-		__asm__("btq $0, %1; " insn " %2, %0; pushfq; popq %1"                  \
-			: "+r"(a), "+r"(f)                                              \
-			: "r"(b)                                                        \
-			: "cc");                                                        \
-		*flags = (*flags & ~RFLAGS_STATUS) | (f & RFLAGS_STATUS);               \
-		return a;                                                               \
+#define ALU_OP(name, insn)                                                \
+	static u64 name(u64 a, u64 b, u64 *flags)                         \
+	{                                                                 \
+		u64 f = *flags & RFLAGS_CF;                               \
+                                                                          \
+		__asm__("btq $0, %1; " insn " %2, %0; pushfq; popq %1"    \
+			: "+r"(a), "+r"(f)                                \
+			: "r"(b)                                          \
+			: "cc");                                          \
+		*flags = (*flags & ~RFLAGS_STATUS) | (f & RFLAGS_STATUS); \
+		return a;                                                 \
 	}
 
 ALU_OP(alu_add, "addq")
@@ -87,8 +87,9 @@ ALU_OP(alu_xor, "xorq")
 static u64 alu(const struct mmio_op *m, u64 a, u64 b)
 {
 	static u64 (*const ops[])(u64, u64, u64 *) = {
-		[INSN_ADD] = alu_add, [INSN_OR] = alu_or,   [INSN_AND] = alu_and, [INSN_SUB] = alu_sub,
-		[INSN_XOR] = alu_xor, [INSN_CMP] = alu_sub, [INSN_TEST] = alu_and,
+		[INSN_ADD] = alu_add,  [INSN_OR] = alu_or,   [INSN_AND] = alu_and,
+		[INSN_SUB] = alu_sub,  [INSN_XOR] = alu_xor, [INSN_CMP] = alu_sub,
+		[INSN_TEST] = alu_and,
 	};
 	u32 shift = 64 - 8 * m->i->mem_size;
 

@@ -371,13 +371,10 @@ bool vlapic_msr_write(struct vlapic *l, u32 msr, u64 value)
 	if (!vlapic_x2apic(l) || (value >> 32 && reg != APIC_ICR))
 		return false;
 	switch (reg) {
-	case APIC_SELF_IPI:
-		return value <= 0xff && vlapic_send_icr(l, APIC_ICR_SELF | value);
+	case APIC_SELF_IPI: return value <= 0xff && vlapic_send_icr(l, APIC_ICR_SELF | value);
 	case APIC_EOI:
-	case APIC_ESR:
-		return !value && vlapic_write(l, reg, 0);
-	case APIC_TPR:
-		return value <= 0xff && vlapic_write(l, reg, value);
+	case APIC_ESR: return !value && vlapic_write(l, reg, 0);
+	case APIC_TPR: return value <= 0xff && vlapic_write(l, reg, value);
 	case APIC_LDR:
 	case APIC_DFR:
 	case APIC_ICR2: return false;

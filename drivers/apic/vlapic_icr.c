@@ -8,11 +8,11 @@
 #include <asm/vlapic.h>
 #include <cupel/vm.h>
 
-#define ICR_MODE      0x700
-#define ICR_LOWEST    0x100
-#define ICR_SMI	      0x200
-#define ICR_LOGICAL   BIT32(11)
-#define ICR_SHORTHAND (3U << 18)
+#define ICR_MODE	0x700
+#define ICR_LOWEST	0x100
+#define ICR_SMI		0x200
+#define ICR_LOGICAL	BIT32(11)
+#define ICR_SHORTHAND	(3U << 18)
 #define XAPIC_BROADCAST 0xffU
 
 /* One target. A vector of the sender's own goes straight into its IRR. */

@@ -48,8 +48,8 @@ static void lengths(void **state)
 		int err = decode(&i, l->bytes, l->len, l->mode);
 
 		if (err || i.len != l->len)
-			fail_msg("%u-bit %s: %d, length %u instead of %u", l->mode, l->text, err, i.len,
-				 l->len);
+			fail_msg("%u-bit %s: %d, length %u instead of %u", l->mode, l->text, err,
+				 i.len, l->len);
 	}
 }
 
@@ -62,8 +62,8 @@ static void cut_off(void **state)
 			int err = decode(&i, table[n].bytes, avail, table[n].mode);
 
 			if (err != -EAGAIN)
-				fail_msg("%u-bit %s cut to %u: %d", table[n].mode, table[n].text, avail,
-					 err);
+				fail_msg("%u-bit %s cut to %u: %d", table[n].mode, table[n].text,
+					 avail, err);
 		}
 }
 
@@ -221,9 +221,9 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lengths),	    cmocka_unit_test(cut_off),
-		cmocka_unit_test(followed),	    cmocka_unit_test(too_long),
-		cmocka_unit_test(refused),	    cmocka_unit_test(meanings),
+		cmocka_unit_test(lengths),	     cmocka_unit_test(cut_off),
+		cmocka_unit_test(followed),	     cmocka_unit_test(too_long),
+		cmocka_unit_test(refused),	     cmocka_unit_test(meanings),
 		cmocka_unit_test(control_registers), cmocka_unit_test(noise),
 	};
 

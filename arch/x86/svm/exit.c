@@ -350,11 +350,11 @@ static enum vcpu_exit nested_fault(struct vcpu *v, struct vmcb *b)
 static const heavy_fn heavy[HEAVY_TABLE] = {
 	[SVM_EXIT_CR_WRITE(4)] = cr_write,
 	[SVM_EXIT_CR_WRITE(8)] = cr_write,
-	[SVM_EXIT_DR_READ(0) ... SVM_EXIT_DR_WRITE(15)] = dr_access,
+	[SVM_EXIT_DR_READ(0)... SVM_EXIT_DR_WRITE(15)] = dr_access,
 	[SVM_EXIT_EXC(X86_EXC_DE)] = early_exception,
 	[SVM_EXIT_EXC(X86_EXC_DB)] = debug_exception,
 	[SVM_EXIT_EXC(X86_EXC_BP)] = early_exception,
-	[SVM_EXIT_EXC(X86_EXC_UD) ... SVM_EXIT_EXC(X86_EXC_SS)] = early_exception,
+	[SVM_EXIT_EXC(X86_EXC_UD)... SVM_EXIT_EXC(X86_EXC_SS)] = early_exception,
 	[SVM_EXIT_EXC(X86_EXC_PF)] = early_exception,
 	[SVM_EXIT_EXC(X86_EXC_GP)] = general_protection,
 	[SVM_EXIT_EXC(X86_EXC_AC)] = alignment_check,
@@ -378,7 +378,7 @@ static const heavy_fn heavy[HEAVY_TABLE] = {
 	[SVM_EXIT_VMMCALL] = vmmcall,
 	[SVM_EXIT_VMMCALL + 1 ... SVM_EXIT_SKINIT] = inject_ud, /* VMLOAD, VMSAVE, STGI, CLGI */
 	[SVM_EXIT_WBINVD] = skip_insn,
-	[SVM_EXIT_MONITOR ... SVM_EXIT_MWAIT_IF] = inject_ud,
+	[SVM_EXIT_MONITOR... SVM_EXIT_MWAIT_IF] = inject_ud,
 	[SVM_EXIT_XSETBV] = xsetbv,
 	[SVM_EXIT_RDPRU] = inject_ud,
 };
@@ -393,9 +393,11 @@ enum vcpu_exit svm_heavy_exit(struct vcpu *v, struct vmcb *b)
 	} else if (b->exit_code < HEAVY_TABLE && heavy[b->exit_code]) {
 		e = heavy[b->exit_code](v, b);
 	} else {
-		guest_crash(v, (u32)b->exit_code == SVM_EXIT_INVALID32 ?
-				       "the CPU refused the guest's state (exit %lx)" :
-				       "unexpected exit %lx", b->exit_code);
+		guest_crash(v,
+			    (u32)b->exit_code == SVM_EXIT_INVALID32 ?
+				    "the CPU refused the guest's state (exit %lx)" :
+				    "unexpected exit %lx",
+			    b->exit_code);
 		e = VCPU_EXIT_RESUME;
 	}
 	insn_cache_settle(v);

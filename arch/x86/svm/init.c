@@ -17,7 +17,7 @@ paddr_t svm_iopm_pa, svm_msrpm_pa;
 
 /* Moved by VMLOAD and VMSAVE, so that the guest may have them to itself. */
 static const u32 msr_passthrough[] = {
-	MSR_SYSENTER_CS, MSR_SYSENTER_ESP, MSR_SYSENTER_EIP, MSR_STAR,	       MSR_LSTAR,
+	MSR_SYSENTER_CS, MSR_SYSENTER_ESP, MSR_SYSENTER_EIP, MSR_STAR,	  MSR_LSTAR,
 	MSR_CSTAR,	 MSR_SFMASK,	   MSR_FS_BASE,	     MSR_GS_BASE, MSR_KERNEL_GS_BASE,
 };
 

@@ -15,10 +15,10 @@
 #define NPT_LEAF BIT(7)
 #define NPT_ADDR GENMASK(51, 12)
 
-#define NPT_TOP	     3 /* level 0 maps 4 KiB, 1 2 MiB, 2 1 GiB */
-#define NPT_BITS     9
-#define NPT_ENTRIES  (1U << NPT_BITS)
-#define NPT_MAX_GPA  BIT(48)
+#define NPT_TOP	    3 /* level 0 maps 4 KiB, 1 2 MiB, 2 1 GiB */
+#define NPT_BITS    9
+#define NPT_ENTRIES (1U << NPT_BITS)
+#define NPT_MAX_GPA BIT(48)
 
 static u64 level_size(u32 level)
 {
@@ -87,7 +87,7 @@ static u64 *entry_at(struct vm *vm, gpaddr_t gpa, u32 level)
 		if (at == level)
 			return entry;
 		table = *entry & NPT_P && !is_leaf(*entry, at) ? table_of(*entry) :
-								  split(vm, entry, at);
+								 split(vm, entry, at);
 		if (!table)
 			return NULL;
 	}
@@ -124,7 +124,8 @@ static gpaddr_t unmap_step(struct vm *vm, gpaddr_t gpa, gpaddr_t end)
 
 		if (!(*entry & NPT_P))
 			return next;
-		if (is_leaf(*entry, at) && (at == 0 || (IS_ALIGNED(gpa, level_size(at)) && next <= end))) {
+		if (is_leaf(*entry, at) &&
+		    (at == 0 || (IS_ALIGNED(gpa, level_size(at)) && next <= end))) {
 			WRITE_ONCE(*entry, 0);
 			return next;
 		}

@@ -18,24 +18,23 @@
 #define PAT_RESET    0x0007040600070406UL
 
 /* Always: the rest of the host, firmware and other guests depend on these. */
-#define ICPT3_ALWAYS                                                                          \
-	(SVM_ICPT_INTR | SVM_ICPT_NMI | SVM_ICPT_INIT | SVM_ICPT_RDPMC | SVM_ICPT_CPUID |     \
-	 SVM_ICPT_RSM | SVM_ICPT_INVD | SVM_ICPT_INVLPGA | SVM_ICPT_IOIO | SVM_ICPT_MSR |     \
+#define ICPT3_ALWAYS                                                                      \
+	(SVM_ICPT_INTR | SVM_ICPT_NMI | SVM_ICPT_INIT | SVM_ICPT_RDPMC | SVM_ICPT_CPUID | \
+	 SVM_ICPT_RSM | SVM_ICPT_INVD | SVM_ICPT_INVLPGA | SVM_ICPT_IOIO | SVM_ICPT_MSR | \
 	 SVM_ICPT_TASK | SVM_ICPT_SHUTDOWN)
-#define ICPT4_ALWAYS                                                                          \
-	(SVM_ICPT_VMRUN | SVM_ICPT_VMMCALL | SVM_ICPT_VMLOAD | SVM_ICPT_VMSAVE |              \
-	 SVM_ICPT_STGI | SVM_ICPT_CLGI | SVM_ICPT_SKINIT | SVM_ICPT_WBINVD |                  \
-	 SVM_ICPT_MONITOR | SVM_ICPT_MWAIT | SVM_ICPT_XSETBV | SVM_ICPT_RDPRU)
+#define ICPT4_ALWAYS                                                                             \
+	(SVM_ICPT_VMRUN | SVM_ICPT_VMMCALL | SVM_ICPT_VMLOAD | SVM_ICPT_VMSAVE | SVM_ICPT_STGI | \
+	 SVM_ICPT_CLGI | SVM_ICPT_SKINIT | SVM_ICPT_WBINVD | SVM_ICPT_MONITOR | SVM_ICPT_MWAIT | \
+	 SVM_ICPT_XSETBV | SVM_ICPT_RDPRU)
 /*
  * #DB and #AC can be raised without end by delivering them: the CPU must come up for air. #GP may be the
  * answer of an SVM instruction that the guest should not have.
  */
-#define EXC_ALWAYS \
-	(BIT32(X86_EXC_DB) | BIT32(X86_EXC_AC) | BIT32(X86_EXC_MC) | BIT32(X86_EXC_GP))
+#define EXC_ALWAYS (BIT32(X86_EXC_DB) | BIT32(X86_EXC_AC) | BIT32(X86_EXC_MC) | BIT32(X86_EXC_GP))
 /* Without an IDT every one of these ends in a shutdown: catch it while its cause can be named. */
-#define EXC_NO_IDT                                                                            \
-	(BIT32(X86_EXC_DE) | BIT32(X86_EXC_BP) | BIT32(X86_EXC_UD) | BIT32(X86_EXC_NM) |      \
-	 BIT32(X86_EXC_DF) | BIT32(X86_EXC_TS) | BIT32(X86_EXC_NP) | BIT32(X86_EXC_SS) |      \
+#define EXC_NO_IDT                                                                       \
+	(BIT32(X86_EXC_DE) | BIT32(X86_EXC_BP) | BIT32(X86_EXC_UD) | BIT32(X86_EXC_NM) | \
+	 BIT32(X86_EXC_DF) | BIT32(X86_EXC_TS) | BIT32(X86_EXC_NP) | BIT32(X86_EXC_SS) | \
 	 BIT32(X86_EXC_GP) | BIT32(X86_EXC_PF))
 
 static struct vmcb_seg seg(u16 selector, u16 attrib, u32 limit, u64 base)
@@ -153,8 +152,8 @@ void svm_fetch_at(const struct vcpu *v, struct guest_fetch *f)
 
 static void dump_segment(const char *name, const struct vmcb_seg *s)
 {
-	printk("  %s %04x attr %03x limit %08x base %016lx\n", name, s->selector, s->attrib, s->limit,
-	       s->base);
+	printk("  %s %04x attr %03x limit %08x base %016lx\n", name, s->selector, s->attrib,
+	       s->limit, s->base);
 }
 
 void svm_dump(const struct vcpu *v)
@@ -163,8 +162,8 @@ void svm_dump(const struct vcpu *v)
 
 	printk("  RIP %016lx RSP %016lx RFLAGS %08lx CPL %u\n", b->save.rip, b->save.rsp,
 	       b->save.rflags, b->save.cpl);
-	printk("  CR0 %lx CR2 %lx CR3 %lx CR4 %lx EFER %lx\n", b->save.cr0, b->save.cr2, b->save.cr3,
-	       b->save.cr4, b->save.efer & ~EFER_SVME);
+	printk("  CR0 %lx CR2 %lx CR3 %lx CR4 %lx EFER %lx\n", b->save.cr0, b->save.cr2,
+	       b->save.cr3, b->save.cr4, b->save.efer & ~EFER_SVME);
 	dump_segment("CS", &b->save.cs);
 	dump_segment("SS", &b->save.ss);
 	dump_segment("DS", &b->save.ds);

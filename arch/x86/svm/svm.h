@@ -13,24 +13,24 @@
 #define SVM_DR_ALL	0xffffffffU
 
 /* Word 3 (offset 00Ch) */
-#define SVM_ICPT_INTR	  BIT32(0)
-#define SVM_ICPT_NMI	  BIT32(1)
-#define SVM_ICPT_INIT	  BIT32(3)
-#define SVM_ICPT_VINTR	  BIT32(4)
+#define SVM_ICPT_INTR	    BIT32(0)
+#define SVM_ICPT_NMI	    BIT32(1)
+#define SVM_ICPT_INIT	    BIT32(3)
+#define SVM_ICPT_VINTR	    BIT32(4)
 #define SVM_ICPT_IDTR_WRITE BIT32(10)
-#define SVM_ICPT_RDPMC	  BIT32(15)
-#define SVM_ICPT_CPUID	  BIT32(18)
-#define SVM_ICPT_RSM	  BIT32(19)
-#define SVM_ICPT_IRET	  BIT32(20)
-#define SVM_ICPT_INVD	  BIT32(22)
-#define SVM_ICPT_PAUSE	  BIT32(23)
-#define SVM_ICPT_HLT	  BIT32(24)
-#define SVM_ICPT_INVLPGA  BIT32(26)
-#define SVM_ICPT_IOIO	  BIT32(27)
-#define SVM_ICPT_MSR	  BIT32(28)
-#define SVM_ICPT_TASK	  BIT32(29)
-#define SVM_ICPT_FERR	  BIT32(30)
-#define SVM_ICPT_SHUTDOWN BIT32(31)
+#define SVM_ICPT_RDPMC	    BIT32(15)
+#define SVM_ICPT_CPUID	    BIT32(18)
+#define SVM_ICPT_RSM	    BIT32(19)
+#define SVM_ICPT_IRET	    BIT32(20)
+#define SVM_ICPT_INVD	    BIT32(22)
+#define SVM_ICPT_PAUSE	    BIT32(23)
+#define SVM_ICPT_HLT	    BIT32(24)
+#define SVM_ICPT_INVLPGA    BIT32(26)
+#define SVM_ICPT_IOIO	    BIT32(27)
+#define SVM_ICPT_MSR	    BIT32(28)
+#define SVM_ICPT_TASK	    BIT32(29)
+#define SVM_ICPT_FERR	    BIT32(30)
+#define SVM_ICPT_SHUTDOWN   BIT32(31)
 
 /* Word 4 (offset 010h) */
 #define SVM_ICPT_VMRUN	 BIT32(0)
@@ -62,14 +62,14 @@
 #define SVM_NP_ENABLE BIT(0)
 
 /* EVENTINJ and EXITINTINFO: APM 15.20 */
-#define SVM_EVENT_VECTOR    0xffUL
-#define SVM_EVENT_TYPE	    (7UL << 8)
-#define SVM_EVENT_INTR	    (0UL << 8)
-#define SVM_EVENT_NMI	    (2UL << 8)
-#define SVM_EVENT_EXCEPTION (3UL << 8)
-#define SVM_EVENT_SOFT	    (4UL << 8)
-#define SVM_EVENT_HAS_ERROR BIT(11)
-#define SVM_EVENT_VALID	    BIT(31)
+#define SVM_EVENT_VECTOR      0xffUL
+#define SVM_EVENT_TYPE	      (7UL << 8)
+#define SVM_EVENT_INTR	      (0UL << 8)
+#define SVM_EVENT_NMI	      (2UL << 8)
+#define SVM_EVENT_EXCEPTION   (3UL << 8)
+#define SVM_EVENT_SOFT	      (4UL << 8)
+#define SVM_EVENT_HAS_ERROR   BIT(11)
+#define SVM_EVENT_VALID	      BIT(31)
 #define SVM_EVENT_ERROR_SHIFT 32
 
 /* Exit codes: APM appendix C */
@@ -77,44 +77,44 @@
 #define SVM_EXIT_DR_READ(n)  (0x20 + (n))
 #define SVM_EXIT_DR_WRITE(n) (0x30 + (n))
 #define SVM_EXIT_EXC(n)	     (0x40 + (n))
-#define SVM_EXIT_INTR	  0x60
-#define SVM_EXIT_NMI	  0x61
-#define SVM_EXIT_SMI	  0x62
-#define SVM_EXIT_INIT	  0x63
-#define SVM_EXIT_VINTR	  0x64
-#define SVM_EXIT_IDTR_WRITE 0x6a
-#define SVM_EXIT_RDPMC	  0x6f
-#define SVM_EXIT_CPUID	  0x72
-#define SVM_EXIT_RSM	  0x73
-#define SVM_EXIT_IRET	  0x74
-#define SVM_EXIT_INVD	  0x76
-#define SVM_EXIT_PAUSE	  0x77
-#define SVM_EXIT_HLT	  0x78
-#define SVM_EXIT_INVLPGA  0x7a
-#define SVM_EXIT_IOIO	  0x7b
-#define SVM_EXIT_MSR	  0x7c
-#define SVM_EXIT_TASK	  0x7d
-#define SVM_EXIT_FERR	  0x7e
-#define SVM_EXIT_SHUTDOWN 0x7f
-#define SVM_EXIT_VMRUN	  0x80
-#define SVM_EXIT_VMMCALL  0x81
-#define SVM_EXIT_SKINIT	  0x86
-#define SVM_EXIT_WBINVD	  0x89
-#define SVM_EXIT_MONITOR  0x8a
-#define SVM_EXIT_MWAIT	  0x8b
-#define SVM_EXIT_MWAIT_IF 0x8c
-#define SVM_EXIT_XSETBV	  0x8d
-#define SVM_EXIT_RDPRU	  0x8e
-#define SVM_EXIT_NPF	  0x400
+#define SVM_EXIT_INTR	     0x60
+#define SVM_EXIT_NMI	     0x61
+#define SVM_EXIT_SMI	     0x62
+#define SVM_EXIT_INIT	     0x63
+#define SVM_EXIT_VINTR	     0x64
+#define SVM_EXIT_IDTR_WRITE  0x6a
+#define SVM_EXIT_RDPMC	     0x6f
+#define SVM_EXIT_CPUID	     0x72
+#define SVM_EXIT_RSM	     0x73
+#define SVM_EXIT_IRET	     0x74
+#define SVM_EXIT_INVD	     0x76
+#define SVM_EXIT_PAUSE	     0x77
+#define SVM_EXIT_HLT	     0x78
+#define SVM_EXIT_INVLPGA     0x7a
+#define SVM_EXIT_IOIO	     0x7b
+#define SVM_EXIT_MSR	     0x7c
+#define SVM_EXIT_TASK	     0x7d
+#define SVM_EXIT_FERR	     0x7e
+#define SVM_EXIT_SHUTDOWN    0x7f
+#define SVM_EXIT_VMRUN	     0x80
+#define SVM_EXIT_VMMCALL     0x81
+#define SVM_EXIT_SKINIT	     0x86
+#define SVM_EXIT_WBINVD	     0x89
+#define SVM_EXIT_MONITOR     0x8a
+#define SVM_EXIT_MWAIT	     0x8b
+#define SVM_EXIT_MWAIT_IF    0x8c
+#define SVM_EXIT_XSETBV	     0x8d
+#define SVM_EXIT_RDPRU	     0x8e
+#define SVM_EXIT_NPF	     0x400
 /* All ones; one emulator stores only 32 of them. */
 #define SVM_EXIT_INVALID32 0xffffffffU
 
 /* EXITINFO1 of SVM_EXIT_IOIO: APM 15.10.2 */
-#define SVM_IO_IN	BIT(0)
-#define SVM_IO_STRING	BIT(2)
-#define SVM_IO_REP	BIT(3)
-#define SVM_IO_SIZE(i)	(((i) >> 4) & 7) /* 1, 2 or 4 bytes: one bit each */
-#define SVM_IO_PORT(i)	((u16)((i) >> 16))
+#define SVM_IO_IN      BIT(0)
+#define SVM_IO_STRING  BIT(2)
+#define SVM_IO_REP     BIT(3)
+#define SVM_IO_SIZE(i) (((i) >> 4) & 7) /* 1, 2 or 4 bytes: one bit each */
+#define SVM_IO_PORT(i) ((u16)((i) >> 16))
 
 /* EXITINFO1 of SVM_EXIT_NPF: the #PF error code, and APM 15.25.6 */
 #define SVM_NPF_WRITE BIT(1)

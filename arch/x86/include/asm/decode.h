@@ -20,14 +20,23 @@ enum insn_op {
 	INSN_MOV, /* reg or imm -> memory, memory -> reg */
 	INSN_MOVZX,
 	INSN_MOVSX,
-	INSN_ADD, INSN_OR, INSN_ADC, INSN_SBB, INSN_AND, INSN_SUB, INSN_XOR, INSN_CMP,
+	INSN_ADD,
+	INSN_OR,
+	INSN_ADC,
+	INSN_SBB,
+	INSN_AND,
+	INSN_SUB,
+	INSN_XOR,
+	INSN_CMP,
 	INSN_TEST,
 	INSN_XCHG,
 	INSN_MOVS,
 	INSN_STOS,
 	INSN_LODS,
-	INSN_CR_READ, INSN_CR_WRITE, /* `reg` is the control register, `rm` the general one */
-	INSN_DR_READ, INSN_DR_WRITE,
+	INSN_CR_READ,
+	INSN_CR_WRITE, /* `reg` is the control register, `rm` the general one */
+	INSN_DR_READ,
+	INSN_DR_WRITE,
 	INSN_CLTS,
 	INSN_LMSW,
 };

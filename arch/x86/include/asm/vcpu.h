@@ -19,8 +19,22 @@ struct fpu_state;
 
 /* Register numbers as instructions encode them. */
 enum gpr {
-	GPR_RAX, GPR_RCX, GPR_RDX, GPR_RBX, GPR_RSP, GPR_RBP, GPR_RSI, GPR_RDI,
-	GPR_R8, GPR_R9, GPR_R10, GPR_R11, GPR_R12, GPR_R13, GPR_R14, GPR_R15,
+	GPR_RAX,
+	GPR_RCX,
+	GPR_RDX,
+	GPR_RBX,
+	GPR_RSP,
+	GPR_RBP,
+	GPR_RSI,
+	GPR_RDI,
+	GPR_R8,
+	GPR_R9,
+	GPR_R10,
+	GPR_R11,
+	GPR_R12,
+	GPR_R13,
+	GPR_R14,
+	GPR_R15,
 	NR_GPRS
 };
 

@@ -67,9 +67,22 @@ extern const struct vcpu_backend svm_backend;
 
 /* Exit counters: v->exits[], named in arch_exit_names[]. */
 enum exit_counter {
-	EXITS_CPUID, EXITS_HYPERCALL, EXITS_MSR, EXITS_IO, EXITS_APIC, EXITS_MMIO, EXITS_HLT,
-	EXITS_HOST_IRQ, EXITS_WINDOW, EXITS_EXCEPTION, EXITS_CONTROL_REG, EXITS_DEBUG_REG,
-	EXITS_XSETBV, EXITS_PAUSE, EXITS_OTHER, EXITS_DEVICE_ACCESS,
+	EXITS_CPUID,
+	EXITS_HYPERCALL,
+	EXITS_MSR,
+	EXITS_IO,
+	EXITS_APIC,
+	EXITS_MMIO,
+	EXITS_HLT,
+	EXITS_HOST_IRQ,
+	EXITS_WINDOW,
+	EXITS_EXCEPTION,
+	EXITS_CONTROL_REG,
+	EXITS_DEBUG_REG,
+	EXITS_XSETBV,
+	EXITS_PAUSE,
+	EXITS_OTHER,
+	EXITS_DEVICE_ACCESS,
 	NR_EXIT_COUNTERS
 };
 
@@ -139,8 +152,8 @@ static inline u64 insn_bytes(const u8 *p)
  * translation, as a TLB would: a guest that remaps its code in place without a CR3 write must not put
  * the same bytes with other prefixes around them at the same address. It can harm only itself.
  */
-static inline const struct insn *insn_lookup(const struct vcpu *v, u64 rip, u64 cs_base, u64 cs_bits,
-					     u64 cr3)
+static inline const struct insn *insn_lookup(const struct vcpu *v, u64 rip, u64 cs_base,
+					     u64 cs_bits, u64 cr3)
 {
 	const struct insn_cache_entry *e = &v->arch.insns->entry[rip % INSN_CACHE_ENTRIES];
 

@@ -15,9 +15,9 @@
 
 struct mmio_access;
 
-#define VLAPIC_PAGE	0xfee00000UL
-#define VLAPIC_VERSION	0x00050014 /* six LVT entries */
-#define VLAPIC_WORDS	4 /* 256 vectors */
+#define VLAPIC_PAGE	    0xfee00000UL
+#define VLAPIC_VERSION	    0x00050014 /* six LVT entries */
+#define VLAPIC_WORDS	    4 /* 256 vectors */
 #define VLAPIC_LOGICAL_FLAT 0xffffffffU /* DFR */
 
 /* Posted by anyone, taken by the owner. */
@@ -32,7 +32,11 @@ struct vector_set {
 };
 
 enum vlapic_lvt {
-	VLAPIC_LVT_TIMER, VLAPIC_LVT_THERM, VLAPIC_LVT_PERF, VLAPIC_LVT_LINT0, VLAPIC_LVT_LINT1,
+	VLAPIC_LVT_TIMER,
+	VLAPIC_LVT_THERM,
+	VLAPIC_LVT_PERF,
+	VLAPIC_LVT_LINT0,
+	VLAPIC_LVT_LINT1,
 	VLAPIC_LVT_ERROR,
 	VLAPIC_NR_LVT
 };
