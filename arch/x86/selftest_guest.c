@@ -25,10 +25,11 @@
 	extern const u8 name[], name##_end[];                                                      \
 	__asm__(".pushsection .rodata." #name ", \"a\"\n\t.code32\n" #name ":\n\t" code "\n" #name \
 		"_end:\n\t.code64\n\t.popsection")
-#define VALUE(x)   VALUE_(x)
-#define VALUE_(x)  #x
-#define CALL(id)   "mov $" VALUE(id) ", %eax\n\tvmmcall\n\t"
-#define EXIT(code) "mov $" VALUE(code) ", %edi\n\t" CALL(HC_EXIT)
+#define VALUE(x)	VALUE_(x)
+#define VALUE_(x)	#x
+#define CALL(id)	"mov $" VALUE(id) ", %eax\n\tvmmcall\n\t"
+#define WANT(cond_jump) cond_jump " 9f\n\t"
+#define EXIT(code)	"mov $" VALUE(code) ", %edi\n\t" CALL(HC_EXIT)
 
 static struct vm *make_vm(struct selftest_ctx *t, const u8 *code, const u8 *end)
 {
@@ -131,8 +132,8 @@ GUEST_CODE(patch_code,
 	   "2:	cpuid\n	nop\n"
 	   "	inc %esi\n	cmp $2, %esi\n	je 3f\n"
 	   "	movl $0x46a20f66, 2b-patch_code+" VALUE(GUEST_X86_ENTRY) "\n"
-									     "	jmp 1b\n"
-									     "3:	" EXIT(0));
+									 "	jmp 1b\n"
+									 "3:	" EXIT(0));
 
 SELFTEST(guest_patched_instruction)
 {
@@ -142,6 +143,23 @@ SELFTEST(guest_patched_instruction)
 		return;
 	CHECK(t, runs_well(vm));
 	CHECK(t, vm->vcpu[0]->exits[EXITS_CPUID] == 2);
+	vm_destroy(vm);
+}
+
+/* Flags, memory and its map as Multiboot says, for an image that carries its header. */
+GUEST_CODE(multiboot_code,
+	   "jmp 1f\n	.balign 4\n	.long 0x1badb002, 0, -0x1badb002\n"
+	   "1:	cmp $0x2badb002, %eax\n" WANT("jne") "cmpl $0x45, (%ebx)\n" WANT("jne") "cmpl $1024, 8(%ebx)\n" WANT(
+		   "jne") "mov 48(%ebx), %esi\n	cmpl $0x100000, 48+4(%esi)\n" WANT("jne")
+		   EXIT(0) "9:	" EXIT(1));
+
+SELFTEST(guest_multiboot)
+{
+	struct vm *vm = make_vm(t, multiboot_code, multiboot_code_end);
+
+	if (!vm)
+		return;
+	CHECK(t, runs_well(vm));
 	vm_destroy(vm);
 }
 
@@ -160,8 +178,7 @@ static bool device_access(struct vcpu *v, void *dev, struct mmio_access *a)
 	return true;
 }
 
-#define AT(reg)		VALUE(0xd0000000) " + 4 * " VALUE(reg)
-#define WANT(cond_jump) cond_jump " 9f\n\t"
+#define AT(reg) VALUE(0xd0000000) " + 4 * " VALUE(reg)
 
 GUEST_CODE(
 	mmio_code,
@@ -175,15 +192,15 @@ GUEST_CODE(
 						 3) "\n"
 						    "addl $-1, " AT(2) "\n" WANT("jnc") "cmpl $0xff, " AT(2) "\n" WANT("jne") "testb $0x80, " AT(0) "\n" WANT("jz") "subw $0x5567, " AT(1) "\n" WANT("jnc") "movzbl " AT(1) " + 3, %ecx\n	cmp $0x77, %ecx\n" WANT("jne") "movswl " AT(1) ", %ecx\n	cmp $-1, %ecx\n" WANT("jne") "mov $0xaabbccdd, %edx\n	mov %dh, " AT(
 							    4) "\n	mov " AT(4) ", %ah\n"
-										  "cmp $0xcc, %ah\n" WANT(
-											  "jne") "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
-												 "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
-												 "cmpl $0x0badcafe, 0x80004\n" WANT(
-													 "jne") "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
-														"std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n	cmp $0x12345678, %eax\n" WANT(
-															"jne") "cmp $0xd000001c, %esi\n" WANT("jne")
-															EXIT(0) "9:	" EXIT(
-																1));
+										    "cmp $0xcc, %ah\n" WANT(
+											    "jne") "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
+												   "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
+												   "cmpl $0x0badcafe, 0x80004\n" WANT(
+													   "jne") "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
+														  "std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n	cmp $0x12345678, %eax\n" WANT(
+															  "jne") "cmp $0xd000001c, %esi\n" WANT("jne")
+															  EXIT(0) "9:	" EXIT(
+																  1));
 
 SELFTEST(guest_mmio_instructions)
 {
@@ -223,7 +240,8 @@ GUEST_CODE(
 					 "jnz") "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
 						"cmpb $0x5a, 0x80000 + 99\n" WANT("jne") "cmpb $0, 0x80000 + 100\n" WANT(
 							"jne") "cmp $0x80000 + 100, %edi\n" WANT("jne")
-							EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
+							EXIT(0) "9:	" EXIT(
+								1) "1:	.ascii \"cupel\"");
 
 SELFTEST(guest_string_io)
 {

@@ -7,6 +7,8 @@
 #include <asm/vlapic.h>
 #include <cupel/vm.h>
 
+#define PERIODS_PER_SEC_MAX 50000
+
 static bool deadline_mode(const struct vlapic *l)
 {
 	return (l->lvt[VLAPIC_LVT_TIMER] & APIC_LVT_TIMER_MODE) == APIC_LVT_TIMER_DEADLINE;
@@ -23,6 +25,14 @@ static u32 divider_shift(const struct vlapic *l)
 	u32 n = (l->timer_divider & 3) | (l->timer_divider & 8) >> 1;
 
 	return (n + 1) & 7;
+}
+
+/* A period that a guest may ask for is not one that the host has to keep up with. */
+static u64 period(const struct vlapic *l)
+{
+	if (!periodic_mode(l))
+		return 0;
+	return max((u64)l->timer_count << divider_shift(l), arch_counter_hz() / PERIODS_PER_SEC_MAX);
 }
 
 /* The next period that lies ahead: a guest that was away for long gets one tick, not a storm. */
@@ -99,7 +109,7 @@ static void start(struct vlapic *l, u64 ticks)
 	if (!ticks)
 		return;
 	l->timer_deadline = arch_counter() + ticks;
-	l->timer_period = periodic_mode(l) ? (u64)l->timer_count << divider_shift(l) : 0;
+	l->timer_period = period(l);
 	watch(l);
 }
 
@@ -117,7 +127,7 @@ u32 vlapic_timer_count(const struct vlapic *l)
 
 	if (deadline_mode(l) || l->timer_deadline <= now)
 		return 0;
-	return (l->timer_deadline - now) >> divider_shift(l);
+	return min((l->timer_deadline - now) >> divider_shift(l), (u64)l->timer_count);
 }
 
 /* A new divider goes on with the count that is left. */
@@ -140,18 +150,24 @@ void vlapic_timer_set_lvt(struct vlapic *l, u32 value)
 		vlapic_timer_stop(l);
 		l->timer_count = 0;
 	} else if (l->timer_deadline && !deadline_mode(l)) {
-		l->timer_period = periodic_mode(l) ? (u64)l->timer_count << divider_shift(l) : 0;
+		l->timer_period = period(l);
 	}
 }
 
+/* A deadline beyond the end of the host's own counter is as good as none, and never early. */
 void vlapic_timer_set_tsc(struct vlapic *l, u64 value)
 {
+	u64 now = arch_counter();
+	u64 guest_now = now + l->vcpu->arch.tsc_offset;
+	u64 ahead = value > guest_now ? value - guest_now : 0;
+
 	if (!deadline_mode(l))
 		return;
 	vlapic_timer_stop(l);
 	if (!value)
 		return;
-	l->timer_deadline = value - l->vcpu->arch.tsc_offset;
+	if (__builtin_add_overflow(now, ahead, &l->timer_deadline))
+		l->timer_deadline = ~0UL - 1;
 	watch(l);
 }
 

@@ -182,7 +182,7 @@ static __noinline enum svm_light light_apic(struct vcpu *v, struct vmcb *b)
 {
 	const struct insn *i;
 
-	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_int_info & SVM_EVENT_VALID ||
+	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_info2 & 0xf || b->exit_int_info & SVM_EVENT_VALID ||
 	    b->exit_info1 & (SVM_NPF_WALK | SVM_NPF_FETCH))
 		return SVM_HEAVY;
 	i = current_insn(v, b);
