@@ -48,6 +48,12 @@ def test_together_on_one_cpu(boot, arch, names):
     boot("vm=" + names, arch, cpus=2).well().all_ok(at_least=2)
 
 
+@pytest.mark.parametrize("name", ("tick-crowded", "tick-poll"))
+def test_by_the_instruction(boot, arch, name):
+    """Time is the number of instructions: no load on the host hides or makes a late tick."""
+    boot("vm=%s icount" % name, arch, cpus=1, icount=True).well().all_ok(at_least=4)
+
+
 def test_time_slice(boot, arch):
     """A guest that never leaves does not keep the CPU: the other one ends before it."""
     booted = boot("vm=spin+hello", arch, cpus=1).well()
