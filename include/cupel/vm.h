@@ -112,6 +112,7 @@ int vm_add_slot(struct vm *vm, const struct mem_slot *s);
 const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa);
 /* Host pointer to [gpa, gpa+len) if it lies in one slot (and is writable when asked), else NULL. */
 void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
+/* -EINVAL, -EEXIST (overlap), -ENOSPC. Base and size of an MMIO window are multiples of 8. */
 int vm_add_mmio(struct vm *vm, const struct mmio_window *w);
 int vm_add_pio(struct vm *vm, const struct mmio_window *w);
 /* Find the window and do the access; false when there is none, or it refused. */

@@ -169,18 +169,22 @@ static void windows_are_checked(void **state)
 
 	assert_int_equal(vm_add_mmio(vm, &w), 0);
 	assert_int_equal(vm_add_mmio(vm, &w), -EEXIST);
-	w.base = 0x1fff;
+	w.base = 0x1ff8;
 	assert_int_equal(vm_add_mmio(vm, &w), -EEXIST);
-	w.base = 0xfff;
-	w.size = 2;
+	w.base = 0xff8;
+	w.size = 16;
 	assert_int_equal(vm_add_mmio(vm, &w), -EEXIST);
-	w.size = 1;
+	w.size = 4;
+	assert_int_equal(vm_add_mmio(vm, &w), -EINVAL);
+	w.size = 8;
 	assert_int_equal(vm_add_mmio(vm, &w), 0);
+	w.base = 0xff4;
+	assert_int_equal(vm_add_mmio(vm, &w), -EINVAL);
 	w.size = 0;
 	assert_int_equal(vm_add_mmio(vm, &w), -EINVAL);
-	w = (struct mmio_window){ "wrap", UINT64_MAX, 2, device, NULL };
+	w = (struct mmio_window){ "wrap", UINT64_MAX - 7, 16, device, NULL };
 	assert_int_equal(vm_add_mmio(vm, &w), -EINVAL);
-	w = (struct mmio_window){ "none", 0x10000, 2, NULL, NULL };
+	w = (struct mmio_window){ "none", 0x10000, 8, NULL, NULL };
 	assert_int_equal(vm_add_mmio(vm, &w), -EINVAL);
 	assert_int_equal(vm->nr_mmio, 2);
 	for (u32 i = 2; i < MAX_WINDOWS; i++) {
@@ -219,24 +223,26 @@ static void accesses_find_their_window(void **state)
 
 static void bad_accesses_never_reach_the_device(void **state)
 {
-	struct mmio_window w = { "dev", 0x1004, 0x8, device, NULL };
+	struct mmio_window w = { "dev", 0x1008, 0x8, device, NULL };
 	struct vcpu *v = vm->vcpu[0];
 	u64 value = 5;
 
 	assert_int_equal(vm_add_mmio(vm, &w), 0);
+	w.base = 0x1004; /* of ports: anywhere */
 	assert_int_equal(vm_add_pio(vm, &w), 0);
 	memset(&last, 0, sizeof(last));
-	assert_false(vm_mmio(v, 0x1005, 2, false, &value)); /* not aligned */
-	assert_false(vm_mmio(v, 0x1004, 8, false, &value));
-	assert_false(vm_mmio(v, 0x1008, 8, false, &value)); /* aligned, but past the end */
-	assert_false(vm_pio(v, 0x1008, 8, false, &value));
+	assert_false(vm_mmio(v, 0x1009, 2, false, &value));
+	assert_false(vm_mmio(v, 0x100c, 8, false, &value));
+	assert_false(vm_pio(v, 0x1005, 2, false, &value));
+	assert_false(vm_pio(v, 0x1008, 8, false, &value)); /* aligned, but past the end */
+	assert_false(vm_pio(v, 0x1002, 4, false, &value)); /* from before the beginning */
 	assert_int_equal(last.size, 0);
-	assert_true(vm_mmio(v, 0x1008, 4, false, &value));
+	assert_true(vm_mmio(v, 0x1008, 8, false, &value));
 	assert_true(vm_pio(v, 0x100a, 2, true, &value));
 	assert_int_equal(last.size, 2);
 	refuse = true;
 	value = 7;
-	assert_false(vm_mmio(v, 0x1004, 4, false, &value));
+	assert_false(vm_mmio(v, 0x1008, 4, false, &value));
 	assert_int_equal(value, 7);
 	refuse = false;
 }
