@@ -111,7 +111,7 @@ static void emit(const struct storm *s, u32 variant, const struct summary *sum)
 	const struct storm_side *d = &side[variant];
 	static struct record r;
 
-	record_begin(&r, s->bench, "ticks");
+	record_begin(&r, s->bench, bench_tick_unit());
 	record_str(&r.variant, "irqstate", load_irqstates[s->irqstate.pick[variant]]);
 	record_str(&r.variant, "irqchip", load_irqchips[s->irqchip]);
 	record_num(&r.sweep, "overcommit", s->vms);

@@ -228,7 +228,7 @@ static void emit(const struct group *g, const struct side *s, const struct summa
 	u64 rate = bench_rounds_median(&s->rate);
 	static struct record r;
 
-	record_begin(&r, BENCH, "ticks");
+	record_begin(&r, BENCH, bench_tick_unit());
 	record_str(&r.variant, "irqstate", load_irqstates[s->irqstate]);
 	record_str(&r.variant, "irqchip", load_irqchips[g->irqchip]);
 	record_str(&r.variant, "page", pages[g->page]);
