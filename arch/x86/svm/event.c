@@ -18,11 +18,16 @@ void svm_window_close(struct vmcb *b)
 	b->icpt3 &= ~SVM_ICPT_VINTR;
 }
 
-/* Exit as soon as the guest could take an interrupt of the highest priority. */
+/*
+ * Exit as soon as the guest could take an interrupt of the highest priority. CR8 is watched meanwhile:
+ * QEMU's TCG aborts when a guest writes it with V_IRQ set (helper_write_crN() raises the interrupt
+ * without the lock it needs). The next svm_deliver() decides again.
+ */
 static void window_open(struct vmcb *b)
 {
 	b->int_ctl |= SVM_V_IRQ | SVM_V_PRIO_MAX | SVM_V_IGN_TPR;
 	b->icpt3 |= SVM_ICPT_VINTR;
+	b->icpt_cr |= SVM_CR_WRITE(8);
 }
 
 static void inject(struct vcpu *v, struct vmcb *b, u64 event)
