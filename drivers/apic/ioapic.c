@@ -12,6 +12,10 @@
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 
+/* Mask registers of the two 8259s: Intel 8259A data sheet, OCW1. */
+#define PIC1_DATA 0x21
+#define PIC2_DATA 0xa1
+
 struct ioapic {
 	volatile u8 *page;
 	u32 gsi_base;
@@ -125,8 +129,19 @@ static void add_ioapic(const struct ioapic_info *info)
 	nr_ioapics++;
 }
 
+/*
+ * A PC's firmware leaves its 8259s running, with the timer at vector 8. A masked LINT0 does not hold
+ * that back on every machine: mask all of their inputs. Where there are none the writes go nowhere.
+ */
+static void silence_8259(void)
+{
+	outb(0xff, PIC1_DATA);
+	outb(0xff, PIC2_DATA);
+}
+
 void ioapic_init(void)
 {
+	silence_8259();
 	for (u32 i = 0; i < platform.x86.nr_ioapics; i++)
 		add_ioapic(&platform.x86.ioapic[i]);
 }
