@@ -263,7 +263,7 @@ static enum vcpu_exit general_protection(struct vcpu *v, struct vmcb *b)
 	bool undefined;
 
 	v->exits[EXITS_EXCEPTION]++;
-	i = b->event_inj & SVM_EVENT_VALID || b->exit_info1 ? NULL : peek(v);
+	i = b->event_inj & SVM_EVENT_VALID ? NULL : peek(v);
 	undefined = i && svm_instruction(i);
 	if (svm_no_idt(b))
 		crash_by(v, b, undefined ? X86_EXC_UD : X86_EXC_GP);

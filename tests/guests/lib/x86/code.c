@@ -44,7 +44,7 @@ u32 fp_state_size(void)
 
 void fp_fill(u8 *state, u32 seed)
 {
-	u16 fcw = 0x033f | (seed & 3) << 10;
+	u16 fcw = 0x037f | (seed & 3) << 10; /* bit 6 reads as one on every CPU */
 	u32 mxcsr = 0x1f80 | (seed & 3) << 13;
 	u64 xstate = XCR0_ALL;
 
