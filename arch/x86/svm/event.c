@@ -116,6 +116,10 @@ void svm_exception(struct vcpu *v, u8 vector, bool has_error, u32 error)
 	struct vmcb *b = vmcb_of(v);
 	u64 old = b->event_inj;
 
+	if (svm_no_idt(b)) {
+		svm_early_exception(v, vector, error, 0);
+		return;
+	}
 	if (old & SVM_EVENT_VALID && (old & SVM_EVENT_TYPE) == SVM_EVENT_EXCEPTION) {
 		u8 first = old & SVM_EVENT_VECTOR;
 

@@ -236,15 +236,17 @@ static enum vcpu_exit alignment_check(struct vcpu *v, struct vmcb *b)
 	return VCPU_EXIT_RESUME;
 }
 
-static void crash_by(struct vcpu *v, const struct vmcb *b, u32 vector)
+void svm_early_exception(struct vcpu *v, u32 vector, u64 error, u64 address)
 {
-	guest_crash(v, "exception %u with no IDT to take it, error %lx, address %lx", vector,
-		    b->exit_info1, vector == X86_EXC_PF ? b->exit_info2 : 0);
+	guest_crash(v, "exception %u with no IDT to take it, error %lx, address %lx", vector, error,
+		    address);
 }
 
 static enum vcpu_exit early_exception(struct vcpu *v, struct vmcb *b)
 {
-	crash_by(v, b, b->exit_code - SVM_EXIT_EXC(0));
+	u32 vector = b->exit_code - SVM_EXIT_EXC(0);
+
+	svm_early_exception(v, vector, b->exit_info1, vector == X86_EXC_PF ? b->exit_info2 : 0);
 	return VCPU_EXIT_RESUME;
 }
 
@@ -260,14 +262,10 @@ static bool svm_instruction(const struct insn *i)
 static enum vcpu_exit general_protection(struct vcpu *v, struct vmcb *b)
 {
 	const struct insn *i;
-	bool undefined;
 
 	v->exits[EXITS_EXCEPTION]++;
 	i = b->event_inj & SVM_EVENT_VALID ? NULL : peek(v);
-	undefined = i && svm_instruction(i);
-	if (svm_no_idt(b))
-		crash_by(v, b, undefined ? X86_EXC_UD : X86_EXC_GP);
-	else if (undefined)
+	if (i && svm_instruction(i))
 		svm_exception(v, X86_EXC_UD, false, 0);
 	else
 		svm_exception(v, X86_EXC_GP, true, b->exit_info1);

@@ -109,6 +109,7 @@ void svm_skip(struct vcpu *v, struct vmcb *b, u32 len);
 
 /* exit.c */
 enum vcpu_exit svm_heavy_exit(struct vcpu *v, struct vmcb *b);
+void svm_early_exception(struct vcpu *v, u32 vector, u64 error, u64 address);
 void svm_triple_fault(struct vcpu *v, const struct vmcb *b);
 
 /* control.c: CR, DR, EFER and XSETBV */
