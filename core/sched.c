@@ -87,8 +87,10 @@ void sched_notify(struct vcpu *v)
 {
 	int cpu = READ_ONCE(v->sched_cpu);
 
+	if (cpu < 0 || cpu == (int)cpu_id())
+		return;
 	/* The caller's exchange of run_state is the barrier between that store and these looks. */
-	if (cpu >= 0 && cpu != (int)cpu_id() && READ_ONCE(per_cpu_ptr(run_queue, cpu)->idle))
+	if (READ_ONCE(per_cpu_ptr(run_queue, cpu)->idle))
 		arch_cpu_kick((u32)cpu);
 }
 
@@ -136,9 +138,13 @@ void sched_assign(struct vcpu *v, u32 cpu)
 	enqueue(v, cpu);
 }
 
+/* On the vCPU's own CPU. Its deadline is what it halted for: no need to ask again whether it may run. */
 static void wake_timer_fired(struct soft_timer *t)
 {
-	vcpu_wake(container_of(t, struct vcpu, wake_timer));
+	struct vcpu *v = container_of(t, struct vcpu, wake_timer);
+
+	v->halted = false;
+	vcpu_wake(v);
 }
 
 static void arm_wake_timer(struct vcpu *v)
@@ -186,21 +192,18 @@ static void send(struct vcpu *v)
 		enqueue(v, (u32)to);
 }
 
-/* Calls and moves that are due. True when there were any. */
-static bool attend(struct run_queue *rq)
+/* Calls and moves that are due. */
+static __noinline void attend(struct run_queue *rq)
 {
 	struct vcpu *v;
 	unsigned long flags;
 
-	if (likely(!READ_ONCE(rq->attention)))
-		return false;
 	spin_lock_irqsave(&rq->lock, flags);
 	WRITE_ONCE(rq->attention, false);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	smp_run_calls();
 	while ((v = next_leaver(rq)))
 		send(v);
-	return true;
 }
 
 static void ask_move(struct vcpu *v, int to)
@@ -389,13 +392,16 @@ static void run_one(struct run_queue *rq, struct vcpu *v)
 bool sched_turn(void)
 {
 	struct run_queue *rq = this_cpu_ptr(run_queue);
-	bool busy = attend(rq);
-	struct vcpu *v = pick(rq);
+	struct vcpu *v;
 
-	if (!v)
-		return busy || READ_ONCE(rq->attention);
-	run_one(rq, v);
-	return true;
+	if (unlikely(READ_ONCE(rq->attention))) {
+		attend(rq);
+		return true;
+	}
+	v = pick(rq);
+	if (v)
+		run_one(rq, v);
+	return v;
 }
 
 static bool has_work(struct run_queue *rq)

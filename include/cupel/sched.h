@@ -18,7 +18,7 @@ void sched_remove(struct vcpu *v);
 /* Move to another CPU: at its next put. Any context. */
 void sched_migrate(struct vcpu *v, u32 cpu);
 
-/* One turn: posted calls, then one vCPU if any is runnable; false when there was nothing to do. */
+/* One turn: posted calls and moves, or one vCPU if any is runnable; false: there was nothing to do. */
 bool sched_turn(void);
 /* Turns, idling between them, until done(arg) is true. The loop of every CPU, and of whoever waits. */
 void sched_loop_until(bool (*done)(void *), void *arg);
