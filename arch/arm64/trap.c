@@ -114,13 +114,17 @@ static void print_frame(const struct trap_frame *f)
 static const char *describe_abort(const struct trap_frame *f, char *buf, size_t size)
 {
 	const char *how = f->esr & ESR_ABT_WNR ? "writing" : "reading";
+	char level[16] = "";
 
 	buf[0] = '\0';
+	if (!is_abort(f->esr))
+		return buf;
 	if (ESR_EC(f->esr) == ESR_EC_IABT_CUR)
 		how = "executing";
-	if (is_abort(f->esr))
-		snprintf(buf, size, ", %s at level %lu, %s 0x%lx", esr_fault_name(f->esr),
-			 (unsigned long)(f->esr & 3), how, (unsigned long)f->far);
+	if (ESR_ABT_FSC(f->esr) < FSC_EXTERNAL) /* faults of a translation, by the level of its end */
+		snprintf(level, sizeof(level), " at level %u", (u32)f->esr & 3);
+	snprintf(buf, size, ", %s%s, %s 0x%lx", esr_fault_name(f->esr), level, how,
+		 (unsigned long)f->far);
 	return buf;
 }
 
