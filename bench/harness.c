@@ -133,6 +133,7 @@ struct gang_member {
 static struct gang_member gang_member[NR_CPUS];
 static u32 gang_arrived __cacheline_aligned;
 static u32 gang_signal __cacheline_aligned;
+static u64 gang_start __cacheline_aligned; /* 0 = nobody has asked yet */
 
 /* Idling, not spinning: on an emulator waiting CPUs would take the time of those still to come. */
 static u32 wait_for_signal(void)
@@ -148,6 +149,14 @@ static u32 wait_for_signal(void)
 	}
 	arch_irq_enable();
 	return signal;
+}
+
+u64 bench_gang_start(void)
+{
+	u64 start = 0, now = arch_counter();
+
+	/* Only the value counts: nothing else is published with it. */
+	return atomic_cmpxchg_full(&gang_start, &start, now) ? now : start;
 }
 
 static void gang_main(void *arg)
@@ -201,6 +210,7 @@ int bench_gang_run(struct bench_gang *g)
 
 	WRITE_ONCE(gang_arrived, 0);
 	WRITE_ONCE(gang_signal, GANG_WAIT);
+	WRITE_ONCE(gang_start, 0);
 	err = call_members(g, &called);
 	wait_for_members(called);
 	send_signal(err ? GANG_ABORT : GANG_GO, called);

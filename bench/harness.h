@@ -77,6 +77,8 @@ struct bench_gang {
 };
 /* Returns when every member is done. -errno when a CPU cannot be called. Boot CPU only. */
 int bench_gang_run(struct bench_gang *g);
+/* For a member: the counter as the first of the gang to ask found it, so that all end together. */
+u64 bench_gang_start(void);
 /* Logical CPU of member i. */
 u32 bench_gang_cpu(u32 member);
 

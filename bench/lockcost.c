@@ -88,7 +88,7 @@ static const struct {
 
 /* One CPU's part of a round. Written by that CPU only. */
 struct seat {
-	u64 calls, ticks;
+	u64 calls, end;
 	struct hist hist;
 } __cacheline_aligned;
 
@@ -117,18 +117,17 @@ static void round_member(u32 member, void *ctx)
 {
 	const struct round *r = ctx;
 	struct seat *s = seat[member];
-	u64 start = arch_counter();
-	u64 begin, end;
+	u64 start = bench_gang_start();
 
 	do {
-		begin = arch_counter();
+		u64 begin = arch_counter();
+
 		for (u32 i = 0; i < BATCH; i++)
 			r->fn(i);
-		end = arch_counter();
-		hist_add(&s->hist, end - begin);
+		s->end = arch_counter();
+		hist_add(&s->hist, s->end - begin);
 		s->calls += BATCH;
-	} while (end - start < r->limit);
-	s->ticks = end - start;
+	} while (s->end - start < r->limit);
 }
 
 static int seats_make(u32 cpus)
@@ -146,24 +145,33 @@ static int seats_make(u32 cpus)
 	return 0;
 }
 
+/* Operations/s of all CPUs together: from the first start to the last end. */
+static u64 round_rate(u32 cpus)
+{
+	u64 calls = 0, start = bench_gang_start(), end = start;
+
+	for (u32 i = 0; i < cpus; i++) {
+		calls += seat[i]->calls;
+		end = max(end, seat[i]->end);
+	}
+	return bench_scale(calls, arch_counter_hz(), end - start);
+}
+
 static int locks_round(void *ctx, u32 variant, u32 number)
 {
 	struct round *r = ctx;
 	struct bench_gang g = { .cpus = r->cpus, .fn = round_member, .ctx = r };
 	struct side *d = &side[variant];
 	int err = seats_make(r->cpus);
-	u64 rate = 0;
 
 	r->fn = ops[variant].fn;
 	if (!err)
 		err = bench_gang_run(&g);
 	if (err || number == BENCH_WARMUP)
 		return err;
-	for (u32 i = 0; i < r->cpus; i++) {
+	for (u32 i = 0; i < r->cpus; i++)
 		hist_merge(&d->hist, &seat[i]->hist);
-		rate += bench_scale(seat[i]->calls, arch_counter_hz(), seat[i]->ticks);
-	}
-	bench_rounds_add(&d->rate, number, rate);
+	bench_rounds_add(&d->rate, number, round_rate(r->cpus));
 	return 0;
 }
 

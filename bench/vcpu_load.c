@@ -28,7 +28,7 @@ enum { PAGE_OWN, PAGE_SHARED, NR_PAGES };
 struct seat {
 	struct vcpu *vcpu;
 	u64 loads;
-	u64 ticks;
+	u64 end; /* counter after the last */
 	enum vcpu_exit last;
 	struct hist hist;
 } __cacheline_aligned;
@@ -82,8 +82,7 @@ static void round_member(u32 member, void *ctx)
 	struct seat *s = seat[member];
 	u64 limit = w->loads ? ~0UL : ns_to_ticks(w->duration_ms * 1000000);
 	u64 most = w->loads ? w->loads : ~0UL;
-	u64 start = arch_counter();
-	u64 end;
+	u64 start = bench_gang_start();
 
 	do {
 		u64 begin = arch_counter();
@@ -91,11 +90,10 @@ static void round_member(u32 member, void *ctx)
 		vcpu_load(s->vcpu);
 		s->last = run_until_leave(s->vcpu);
 		vcpu_put(s->vcpu);
-		end = arch_counter();
-		hist_add(&s->hist, end - begin);
+		s->end = arch_counter();
+		hist_add(&s->hist, s->end - begin);
 		s->loads++;
-	} while (s->last == VCPU_EXIT_LEAVE && s->loads < most && end - start < limit);
-	s->ticks = end - start;
+	} while (s->last == VCPU_EXIT_LEAVE && s->loads < most && s->end - start < limit);
 }
 
 static int seats_make(u32 vcpus)
@@ -118,7 +116,7 @@ static int gang(struct side *s, u32 vcpus, void (*fn)(u32, void *))
 
 	for (u32 i = 0; i < vcpus; i++) {
 		seat[i]->vcpu = s->vm->vcpu[i];
-		seat[i]->loads = seat[i]->ticks = 0;
+		seat[i]->loads = 0;
 		hist_init(&seat[i]->hist);
 	}
 	err = bench_gang_run(&g);
@@ -131,14 +129,16 @@ static int gang(struct side *s, u32 vcpus, void (*fn)(u32, void *))
 	return err;
 }
 
-/* Exits/s of all vCPUs together in the round that just ended. */
+/* Exits/s of all vCPUs together in the round that just ended: from the first start to the last end. */
 static u64 round_rate(u32 vcpus)
 {
-	u64 rate = 0;
+	u64 loads = 0, start = bench_gang_start(), end = start;
 
-	for (u32 i = 0; i < vcpus; i++)
-		rate += bench_scale(seat[i]->loads, arch_counter_hz(), seat[i]->ticks);
-	return rate;
+	for (u32 i = 0; i < vcpus; i++) {
+		loads += seat[i]->loads;
+		end = max(end, seat[i]->end);
+	}
+	return bench_scale(loads, arch_counter_hz(), end - start);
 }
 
 static int timed_round(void *ctx, u32 variant, u32 round)
