@@ -576,6 +576,9 @@ static int read_tree(struct reader *r)
 	return 0;
 }
 
+/* Devicetree Specification 0.4, 5.2: what all since 2005 is compatible with. */
+#define FDT_OLDEST_VERSION 16
+
 int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why)
 {
 	struct reader r = { .fdt = fdt, .p = p, .gic = -1, .child = -1 };
@@ -585,6 +588,11 @@ int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, cons
 	if (max_size < sizeof(struct fdt_header) || fdt_magic(fdt) != FDT_MAGIC) {
 		*why = "no device tree";
 		return -ENOENT;
+	}
+	/* Older trees name their nodes another way, and libfdt 1.6 falls over one that does not. */
+	if (fdt_version(fdt) < FDT_OLDEST_VERSION) {
+		*why = "the device tree is of a version before 16";
+		return -EINVAL;
 	}
 	if (fdt_check_full(fdt, max_size)) {
 		*why = fdt_totalsize(fdt) > max_size ? "the device tree is truncated" :
