@@ -240,8 +240,7 @@ GUEST_CODE(
 					 "jnz") "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
 						"cmpb $0x5a, 0x80000 + 99\n" WANT("jne") "cmpb $0, 0x80000 + 100\n" WANT(
 							"jne") "cmp $0x80000 + 100, %edi\n" WANT("jne")
-							EXIT(0) "9:	" EXIT(
-								1) "1:	.ascii \"cupel\"");
+							EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
 
 SELFTEST(guest_string_io)
 {

@@ -222,9 +222,10 @@ static struct cpuid_regs features_leaf(const struct vcpu *v, u64 cr4)
 
 static struct cpuid_regs basic_leaf(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub)
 {
+	if (leaf == LEAF_EXTENDED && sub)
+		return (struct cpuid_regs){ 0 };
 	switch (leaf) {
 	case LEAF_FEATURES: return features_leaf(v, cr4);
-	case LEAF_EXTENDED: return sub ? (struct cpuid_regs){ 0 } : basic[leaf];
 	case LEAF_TOPOLOGY: return topology_leaf(v, sub);
 	case LEAF_XSAVE: return xsave_leaf(v, sub);
 	default: return basic[leaf];

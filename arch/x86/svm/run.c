@@ -182,8 +182,8 @@ static __noinline enum svm_light light_apic(struct vcpu *v, struct vmcb *b)
 {
 	const struct insn *i;
 
-	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_info2 & 0xf || b->exit_int_info & SVM_EVENT_VALID ||
-	    b->exit_info1 & (SVM_NPF_WALK | SVM_NPF_FETCH))
+	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_info2 & 0xf ||
+	    b->exit_int_info & SVM_EVENT_VALID || b->exit_info1 & (SVM_NPF_WALK | SVM_NPF_FETCH))
 		return SVM_HEAVY;
 	i = current_insn(v, b);
 	if (!i || i->op != INSN_MOV || i->mem_size != 4 || !vlapic_xapic(v->arch.lapic))
