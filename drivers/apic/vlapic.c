@@ -120,16 +120,21 @@ static u32 ppr(const struct vlapic *l)
 	return (l->tpr & 0xf0) >= (isr & 0xf0) ? l->tpr : isr & 0xf0;
 }
 
+/* Would a vector be taken, if it came on top of what is in service? */
+static bool takeable(const struct vlapic *l, int vector)
+{
+	return vector >= 0 && vlapic_enabled(l) && (vector & 0xf0) > (int)(ppr(l) & 0xf0);
+}
+
 int vlapic_pending(const struct vlapic *l, bool *masked)
 {
 	int vector = set_highest(&l->irr);
 
-	*masked = false;
-	if (vector < 0 || !vlapic_enabled(l))
-		return -1;
-	if ((vector & 0xf0) > (int)(ppr(l) & 0xf0))
+	if (takeable(l, vector)) {
+		*masked = false;
 		return vector;
-	*masked = true;
+	}
+	*masked = vector >= 0 && vlapic_enabled(l);
 	return -1;
 }
 
@@ -150,6 +155,8 @@ void vlapic_unaccept(struct vlapic *l, u8 vector)
 {
 	set_remove(&l->isr, vector);
 	set_add(&l->irr, vector);
+	if (vector == timer_vector(l))
+		l->vcpu->guest_ticks--;
 }
 
 void vlapic_eoi(struct vlapic *l)
@@ -158,12 +165,6 @@ void vlapic_eoi(struct vlapic *l)
 
 	if (vector >= 0)
 		set_remove(&l->isr, vector);
-}
-
-/* Would a vector be taken, if it came on top of what is in service? */
-static bool takeable(const struct vlapic *l, int vector)
-{
-	return vector >= 0 && vlapic_enabled(l) && (vector & 0xf0) > (int)(ppr(l) & 0xf0);
 }
 
 bool vlapic_wakeable(struct vlapic *l)
