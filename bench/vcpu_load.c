@@ -319,6 +319,24 @@ static void tables_begin(void)
 	table_begin(&noise, "Noise floor: exits/s per vCPU of a variant against itself", noise_heads);
 }
 
+/* The kinds of the published table that this machine has. */
+static void final_heads(const char *heads[])
+{
+	u32 nr = 0;
+
+	heads[nr++] = "vCPUs";
+	for (u32 chip = 0; load_irqchips[chip]; chip++) {
+		static const char *const before[] = { "full irqchip before",
+						      "external irqchip before" };
+
+		if (!arch_has_irqchip((enum irqchip_kind)chip))
+			continue;
+		heads[nr++] = before[chip];
+		heads[nr++] = "after";
+	}
+	heads[nr] = NULL;
+}
+
 static void final_cell(u64 rate)
 {
 	if (rate)
@@ -330,25 +348,40 @@ static void final_cell(u64 rate)
 /* The shape of the published table: before = locked, after = percpu. */
 static void final_table(u32 page)
 {
-	static const char *const heads[] = { "vCPUs", "full irqchip before",
-					     "after", "external irqchip before",
-					     "after", NULL };
+	static const char *heads[6];
 	static const char *const titles[] = {
 		"vCPU load: exits/s per vCPU, a guest page each (before: locked, after: percpu)",
 		"vCPU load: exits/s per vCPU, one shared guest page (before: locked, after: percpu)",
 	};
 
+	final_heads(heads);
 	table_begin(&final, titles[page], heads);
 	for (u32 row = 0; row < words.nr_vcpus; row++) {
 		table_cell(&final, "%u", words.vcpus[row]);
 		for (u32 chip = 0; chip < 2; chip++)
 			for (u32 state = 0; state < 2; state++)
-				final_cell(result[row][page][chip][state]);
+				if (arch_has_irqchip((enum irqchip_kind)chip))
+					final_cell(result[row][page][chip][state]);
 	}
 	table_print(&final);
 }
 
 /* --- The experiment ------------------------------------------------------------------------------ */
+
+/* What is asked for, or else all that the architecture has. */
+static int irqchip_words(struct bench_choice *c)
+{
+	bool both = arch_has_irqchip(IRQCHIP_EXTERNAL);
+	int err = bench_words("irqchip", load_irqchips, both ? "full,external" : "full", c);
+
+	for (u32 i = 0; !err && i < c->nr; i++) {
+		if (arch_has_irqchip((enum irqchip_kind)c->pick[i]))
+			continue;
+		printk("bench: irqchip=%s: not on %s\n", load_irqchips[c->pick[i]], ARCH_NAME);
+		err = -EINVAL;
+	}
+	return err;
+}
 
 static int words_read(struct words *w)
 {
@@ -356,7 +389,7 @@ static int words_read(struct words *w)
 	int err = bench_words("irqstate", load_irqstates, "locked,percpu", &w->irqstate);
 
 	if (!err)
-		err = bench_words("irqchip", load_irqchips, "full,external", &w->irqchip);
+		err = irqchip_words(&w->irqchip);
 	if (!err)
 		err = bench_words("page", pages, "own", &w->page);
 	if (!err)
@@ -408,7 +441,7 @@ static int sweep(const struct words *w)
 
 static const char *const keys[] = {
 	"irqstate - locked,percpu: how the host timer's active state is set (default both)",
-	"irqchip - full,external: who emulates the guest's interrupt controller (default both)",
+	"irqchip - full,external: who emulates the guest's interrupt controller (default: those there are)",
 	"page - own,shared: the page that the guest's vCPUs write to (default own)",
 	"vcpus - list of vCPU counts, one a CPU (default 1,2,4,... and all CPUs)",
 	"rounds - rounds of each variant, A B A B (default 8)",

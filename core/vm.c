@@ -200,6 +200,9 @@ static int check_config(const struct vm_config *c, const char **why)
 	*why = "memory is not a whole number of pages";
 	if (!c->memory || !IS_ALIGNED(c->memory, PAGE_SIZE))
 		return -EINVAL;
+	*why = "no such irqchip= on this architecture";
+	if (!arch_has_irqchip(c->irqchip))
+		return -EOPNOTSUPP;
 	*why = "pinned to a CPU that is not online";
 	for (u32 i = 0; i < c->nr_pin; i++) {
 		if (!cpu_online(c->pin[i]))

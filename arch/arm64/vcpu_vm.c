@@ -129,6 +129,11 @@ static int load_image(struct vm *vm, const void *image, u64 size, const char **w
 	return 0;
 }
 
+bool arch_has_irqchip(enum irqchip_kind kind)
+{
+	return kind == IRQCHIP_FULL || kind == IRQCHIP_EXTERNAL;
+}
+
 int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why)
 {
 	int err;

@@ -119,6 +119,9 @@ int vm_add_pio(struct vm *vm, const struct mmio_window *w);
 bool vm_mmio(struct vcpu *v, gpaddr_t gpa, u32 size, bool write, u64 *value);
 bool vm_pio(struct vcpu *v, u16 port, u32 size, bool write, u64 *value);
 
+/* Which interrupt controllers this architecture can give a guest. Any context. */
+bool arch_has_irqchip(enum irqchip_kind kind);
+
 /* Load an ELF64/ELF32 or flat image into guest memory; *entry is guest-physical. */
 int guest_load_image(struct vm *vm, const void *image, u64 size, gpaddr_t flat_base,
 		     gpaddr_t *entry, gpaddr_t *end, const char **why);

@@ -74,6 +74,11 @@ void arch_vcpu_dump(struct vcpu *v)
 {
 }
 
+bool arch_has_irqchip(enum irqchip_kind kind)
+{
+	return kind == IRQCHIP_FULL;
+}
+
 int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why)
 {
 	unsigned int order = size_to_order(vm->config.memory);
