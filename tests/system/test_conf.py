@@ -29,7 +29,7 @@ BAD = [
     ("too small", HELLO.replace("8M", "1M"), "not started"),
     ("no such file", HELLO.replace("hello.elf", "other.elf"), "other.elf"),
     ("not a guest", HELLO.replace("hello.elf", "cupel.conf"), "hello"),
-    ("no such CPU", HELLO.replace("cpus = 0", "cpus = 99"), "99"),
+    ("no such CPU", HELLO.replace("cpus = 0", "cpus = 99"), "CPU that is not online"),
     ("binary", b"\xff\xfe\x00[vm", "cupel.conf"),
     ("empty", "", "cupel.conf"),
     ("missing", None, "cupel.conf"),
