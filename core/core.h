@@ -6,7 +6,7 @@
 #include <cupel/types.h>
 
 /* What arch_machine_exit() is given. */
-enum { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_PANIC = 3 };
+enum { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_USAGE = 2, EXIT_CODE_PANIC = 3 };
 
 /* Stack protector (GCC and clang look for these names). */
 extern unsigned long __stack_chk_guard;

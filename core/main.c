@@ -100,27 +100,32 @@ static void start_lock_stats(void)
 		WRITE_ONCE(lock_stats_enabled, true);
 }
 
-/* Everything the line asks for, in a fixed order. True when all of it went well. */
-static bool do_what_is_asked(void)
+/* Everything the line asks for, in a fixed order; the exit code that says how it went. */
+static int do_what_is_asked(void)
 {
 	const char *selftest = cmdline_get("selftest"), *bench = cmdline_get("bench");
 	const char *vm = cmdline_get("vm");
-	bool ok = true;
+	int code = EXIT_CODE_OK;
 
 	if (selftest && selftest_run(selftest))
-		ok = false;
-	if (bench && run_bench(bench))
-		ok = false;
+		code = EXIT_CODE_FAILED;
+	if (bench) {
+		int err = run_bench(bench);
+
+		if (err)
+			code = err == -EINVAL ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+	}
 	if (!vm && !selftest && !bench)
 		vm = "";
 	if (vm && vmrun(vm))
-		ok = false;
-	return ok;
+		code = EXIT_CODE_FAILED;
+	return code;
 }
 
 void cupel_main(void)
 {
-	bool lockstat = cmdline_get("lockstat"), ok;
+	bool lockstat = cmdline_get("lockstat");
+	int code;
 
 	stir_stack_guard();
 	print_banner();
@@ -132,8 +137,8 @@ void cupel_main(void)
 	printk("%u of %u CPUs online\n", READ_ONCE(nr_cpus_online), platform.nr_cpus);
 	if (lockstat)
 		start_lock_stats();
-	ok = do_what_is_asked();
+	code = do_what_is_asked();
 	if (lockstat)
 		print_lock_stats();
-	arch_machine_exit(ok ? EXIT_CODE_OK : EXIT_CODE_FAILED);
+	arch_machine_exit(code);
 }
