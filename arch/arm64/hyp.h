@@ -68,11 +68,12 @@ const char *guest_reg_name(enum guest_reg reg);
 extern u64 hyp_hcr; /* HCR_EL2 of every guest, without WFI and the virtual lines */
 void hyp_fp_trap(bool on);
 
-/* hyp_exit.c, called from world_switch.S with interrupts off. */
-int guest_exit_sync(struct vcpu *v, struct guest_ctx *ctx);
-int guest_exit_irq(struct vcpu *v, struct guest_ctx *ctx);
-int guest_exit_fiq(struct vcpu *v, struct guest_ctx *ctx);
-int guest_exit_serror(struct vcpu *v, struct guest_ctx *ctx);
+/* hyp_exit.c, called from world_switch.S with interrupts off: synchronous exits by exception class. */
+typedef int (*guest_exit_fn)(struct vcpu *v, struct guest_ctx *ctx, u64 esr);
+extern const guest_exit_fn guest_exit_table[64];
+int guest_exit_irq(struct vcpu *v);
+int guest_exit_fiq(struct vcpu *v);
+int guest_exit_serror(struct vcpu *v);
 /* Stop the VM for something its guest did; `what` and where it stands. */
 int guest_crash(struct vcpu *v, const char *fmt, ...) __printf(2, 3);
 

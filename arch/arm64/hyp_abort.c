@@ -46,27 +46,32 @@ static __noinline int bad_access(struct vcpu *v, u64 esr, gpaddr_t gpa)
 	return guest_crash(v, "%s 0x%lx, %s", complaint(v, esr, gpa), gpa, esr_fault_name(esr));
 }
 
+/* Emulation needs a syndrome, and a miss: all else is no register window. */
+static inline bool is_mmio(u64 esr)
+{
+	u64 mask = ESR_DABT_ISV | ESR_ABT_S1PTW | FSC_TYPE(~0UL);
+
+	return (esr & mask) == (ESR_DABT_ISV | FSC_TRANSLATION);
+}
+
 int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
 	gpaddr_t gpa = fault_address();
 	u32 bytes = 1U << ESR_DABT_SAS(esr), reg = ESR_DABT_SRT(esr);
-	bool write = esr & ESR_ABT_WNR;
-	u64 val = 0;
+	u64 *val = &v->arch.scratch;
 
 	v->exits[EXIT_MMIO]++;
-	if (unlikely(!(esr & ESR_DABT_ISV) || (esr & ESR_ABT_S1PTW) ||
-		     FSC_TYPE(ESR_ABT_FSC(esr)) != FSC_TRANSLATION))
+	if (unlikely(!is_mmio(esr)))
 		return bad_access(v, esr, gpa);
-	if (write)
-		val = extend(0, bytes, guest_get_reg(ctx, reg));
-	if (unlikely(!vm_mmio(v, gpa, bytes, write, &val)))
+	*val = esr & ESR_ABT_WNR ? extend(0, bytes, guest_get_reg(ctx, reg)) : 0;
+	if (unlikely(!vm_mmio(v, gpa, bytes, esr & ESR_ABT_WNR, val)))
 		return bad_access(v, esr, gpa);
 	if (unlikely(v->arch.retry)) {
 		v->arch.retry = false;
 		return guest_resume(v);
 	}
-	if (!write)
-		guest_set_reg(ctx, reg, extend(esr, bytes, val));
+	if (!(esr & ESR_ABT_WNR))
+		guest_set_reg(ctx, reg, extend(esr, bytes, *val));
 	guest_skip_insn();
 	return guest_resume(v);
 }

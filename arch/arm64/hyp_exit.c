@@ -84,33 +84,37 @@ static int exit_unknown(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 	return guest_crash(v, "an exception that no guest should cause");
 }
 
-int guest_exit_sync(struct vcpu *v, struct guest_ctx *ctx)
+static int exit_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
-	u64 esr = read_sysreg(esr_el2);
-
-	switch (ESR_EC(esr)) {
-	case ESR_EC_HVC64:
-		v->exits[EXIT_HVC]++;
-		return guest_smccc(v, ctx);
-	case ESR_EC_SYS64: return exit_sysreg(v, ctx, esr);
-	case ESR_EC_DABT_LOW: return exit_data_abort(v, ctx, esr);
-	case ESR_EC_IABT_LOW: return exit_insn_abort(v, ctx, esr);
-	case ESR_EC_WFX: return exit_wfx(v, ctx, esr);
-	case ESR_EC_FP: return exit_fp(v, ctx, esr);
-	case ESR_EC_SMC64: return exit_smc(v, ctx, esr);
-	case ESR_EC_CP15_32:
-	case ESR_EC_CP15_64:
-	case ESR_EC_CP14_32:
-	case ESR_EC_CP14_LS:
-	case ESR_EC_CP14_64:
-	case ESR_EC_PAUTH:
-	case ESR_EC_SVE:
-	case ESR_EC_SME: return exit_undef(v, ctx, esr);
-	default: return exit_unknown(v, ctx, esr);
-	}
+	v->exits[EXIT_HVC]++;
+	return guest_smccc(v, ctx);
 }
 
-int guest_exit_irq(struct vcpu *v, struct guest_ctx *ctx)
+const guest_exit_fn guest_exit_table[64] = {
+	[ESR_EC_UNKNOWN] = exit_unknown,
+	[ESR_EC_WFX] = exit_wfx,
+	[0x02] = exit_unknown,
+	[ESR_EC_CP15_32 ... ESR_EC_CP14_LS] = exit_undef,
+	[ESR_EC_FP] = exit_fp,
+	[0x08] = exit_unknown,
+	[ESR_EC_PAUTH] = exit_undef,
+	[0x0a ... 0x0b] = exit_unknown,
+	[ESR_EC_CP14_64] = exit_undef,
+	[0x0d ... 0x15] = exit_unknown,
+	[ESR_EC_HVC64] = exit_hvc,
+	[ESR_EC_SMC64] = exit_smc,
+	[ESR_EC_SYS64] = exit_sysreg,
+	[ESR_EC_SVE] = exit_undef,
+	[0x1a ... 0x1c] = exit_unknown,
+	[ESR_EC_SME] = exit_undef,
+	[0x1e ... 0x1f] = exit_unknown,
+	[ESR_EC_IABT_LOW] = exit_insn_abort,
+	[0x21 ... 0x23] = exit_unknown,
+	[ESR_EC_DABT_LOW] = exit_data_abort,
+	[0x25 ... 0x3f] = exit_unknown,
+};
+
+int guest_exit_irq(struct vcpu *v)
 {
 	v->exits[EXIT_IRQ]++;
 	v->host_irqs++;
@@ -118,13 +122,13 @@ int guest_exit_irq(struct vcpu *v, struct guest_ctx *ctx)
 	return guest_resume(v);
 }
 
-int guest_exit_fiq(struct vcpu *v, struct guest_ctx *ctx)
+int guest_exit_fiq(struct vcpu *v)
 {
 	/* All interrupts of the host are in group 1: this one is not ours, and would not end. */
 	return guest_crash(v, "a fast interrupt of the machine");
 }
 
-int guest_exit_serror(struct vcpu *v, struct guest_ctx *ctx)
+int guest_exit_serror(struct vcpu *v)
 {
 	return guest_crash(v, "SError");
 }

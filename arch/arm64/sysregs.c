@@ -60,13 +60,16 @@ void sysregs_init(void)
 
 static bool id_access(struct vcpu *v, u32 key, bool write, u64 *val)
 {
+	if (write)
+		return false;
 	*val = id_regs[SYSREG_CRM(key)][SYSREG_OP2(key)];
-	return !write;
+	return true;
 }
 
 static bool raz_wi(struct vcpu *v, u32 key, bool write, u64 *val)
 {
-	*val = 0;
+	if (!write)
+		*val = 0;
 	return true;
 }
 
@@ -74,7 +77,16 @@ static bool raz_wi(struct vcpu *v, u32 key, bool write, u64 *val)
 #define OSLSR_OSLM1 8
 static bool debug_access(struct vcpu *v, u32 key, bool write, u64 *val)
 {
-	*val = key == SYSREG(2, 0, 1, 1, 4) ? OSLSR_OSLM1 : 0;
+	if (!write)
+		*val = key == SYSREG(2, 0, 1, 1, 4) ? OSLSR_OSLM1 : 0;
+	return true;
+}
+
+static bool sgi1r_access(struct vcpu *v, u32 key, bool write, u64 *val)
+{
+	if (!write || v->vm->arch.vgic->model != VGIC_MODEL_V3)
+		return false;
+	vgic_icc_sgi(v, *val, true);
 	return true;
 }
 
@@ -107,7 +119,9 @@ static const struct sysreg_range table[] = {
 	{ SYSREG(3, 0, 0, 1, 0), SYSREG(3, 0, 0, 7, 7), id_access },
 	{ SYSREG(3, 0, 1, 0, 1), SYSREG(3, 0, 1, 0, 1), raz_wi }, /* ACTLR_EL1 */
 	{ SYSREG(3, 0, 4, 6, 0), SYSREG(3, 0, 4, 6, 0), icc_access }, /* ICC_PMR_EL1 */
-	{ SYSREG(3, 0, 12, 8, 0), SYSREG(3, 0, 12, 12, 7), icc_access },
+	{ SYSREG(3, 0, 12, 8, 0), SYSREG(3, 0, 12, 11, 4), icc_access },
+	{ SYSREG(3, 0, 12, 11, 5), SYSREG(3, 0, 12, 11, 5), sgi1r_access },
+	{ SYSREG(3, 0, 12, 11, 6), SYSREG(3, 0, 12, 12, 7), icc_access },
 	{ SYSREG(3, 3, 14, 2, 0), SYSREG(3, 3, 14, 2, 2), timer_access },
 };
 
@@ -143,23 +157,27 @@ static inline u32 iss_key(u64 iss)
 		      (u32)(iss >> 1 & 0xf), (u32)(iss >> 17 & 7));
 }
 
+static __noinline int unknown_sysreg(struct vcpu *v)
+{
+	v->exits[EXIT_UNDEF]++;
+	guest_inject_undef();
+	return guest_resume(v);
+}
+
 int exit_sysreg(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
 	u32 key = iss_key(esr), rt = ISS_RT(esr);
-	bool write = !ISS_READ(esr);
 	const struct sysreg_range *r = find(key);
-	u64 val = 0;
+	u64 *reg = &ctx->regs[rt];
 
 	v->exits[EXIT_SYSREG]++;
-	if (write)
-		val = guest_get_reg(ctx, rt);
-	if (unlikely(!r || !r->access(v, key, write, &val))) {
-		v->exits[EXIT_UNDEF]++;
-		guest_inject_undef();
-		return guest_resume(v);
+	if (unlikely(rt == 31)) {
+		reg = &v->arch.scratch;
+		*reg = 0;
 	}
-	if (!write)
-		guest_set_reg(ctx, rt, val);
+	/* In place: the handler of a read writes the guest's register, that of a write reads it. */
+	if (unlikely(!r || !r->access(v, key, !ISS_READ(esr), reg)))
+		return unknown_sysreg(v);
 	guest_skip_insn();
 	return guest_resume(v);
 }

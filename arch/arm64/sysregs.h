@@ -18,7 +18,7 @@ struct vcpu;
 
 struct sysreg_range {
 	u32 first, last; /* keys, inclusive */
-	/* false: UNDEFINED */
+	/* *val: written by a read, else only read. false: UNDEFINED */
 	bool (*access)(struct vcpu *v, u32 key, bool write, u64 *val);
 };
 

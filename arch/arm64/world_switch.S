@@ -9,6 +9,8 @@
  */
 #include "hyp.h"
 
+#include <asm/sysreg.h>
+
 	.text
 
 	.macro	save_guest
@@ -31,8 +33,11 @@
 	mov	x19, sp
 	.endm
 
-/* The frame that world_enter() pushed goes on in a backtrace: x29 is its record. */
-	.macro	guest_exit name, handler
+/*
+ * x19 = the context, x0 = its vCPU, on the hypervisor's stack. The frame that world_enter() pushed goes
+ * on in a backtrace: x29 is its record.
+ */
+	.macro	guest_exit name
 	.globl	arm64_guest_exit_\name
 	.hidden	arm64_guest_exit_\name
 arm64_guest_exit_\name:
@@ -41,7 +46,10 @@ arm64_guest_exit_\name:
 	ldr	x0, [x19, #CTX_VCPU]
 	mov	x1, x19
 	mov	sp, x29
-	bl	\handler
+	.endm
+
+/* A handler's answer in w0: negative enters the guest again. */
+	.macro	guest_exit_end
 	tbnz	w0, #31, reenter
 	b	leave
 	.endm
@@ -97,10 +105,26 @@ leave:
 	ldp	x29, x30, [sp], #96
 	ret
 
-	guest_exit sync, guest_exit_sync
-	guest_exit irq, guest_exit_irq
-	guest_exit fiq, guest_exit_fiq
-	guest_exit serror, guest_exit_serror
+	guest_exit sync
+	mrs	x2, esr_el2
+	adrp	x3, guest_exit_table
+	add	x3, x3, :lo12:guest_exit_table
+	lsr	w4, w2, #ESR_EC_SHIFT
+	ldr	x3, [x3, x4, lsl #3]
+	blr	x3
+	guest_exit_end
+
+	guest_exit irq
+	bl	guest_exit_irq
+	guest_exit_end
+
+	guest_exit fiq
+	bl	guest_exit_fiq
+	guest_exit_end
+
+	guest_exit serror
+	bl	guest_exit_serror
+	guest_exit_end
 
 	.arch_extension fp
 	.arch_extension simd

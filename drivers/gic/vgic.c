@@ -67,13 +67,21 @@ void vgic_notify(struct vgic *g, struct vcpu *v, u32 intid, u32 word)
 	vcpu_request(v, VCPU_REQ_EVENT);
 }
 
-void vgic_set_bits(struct vgic *g, struct vcpu *v, u32 intid, u32 bits)
+void vgic_post(struct vgic *g, struct vcpu *v, u32 intid, u32 bits)
 {
 	/* Full: against the owner's cmpxchg in vgic_lr.c, one of the two sees the other. */
 	u32 old = atomic_fetch_or_full(vgic_word(g, v, intid), bits);
 
 	if ((old & bits) != bits && virq_deliverable(g, old | bits))
 		vgic_notify(g, v, intid, old | bits);
+}
+
+void vgic_set_bits(struct vgic *g, struct vcpu *v, u32 intid, u32 bits)
+{
+	if (v && intid < VGIC_NR_PRIVATE && v == this_cpu(guest_current) && !g->soft)
+		vgic_lr_post(v, intid, bits);
+	else
+		vgic_post(g, v, intid, bits);
 }
 
 void vgic_pend(struct vm *vm, struct vcpu *v, u32 intid)

@@ -71,6 +71,9 @@ struct vgic {
 #define VGIC_HCR_TDIR	  BIT(14)
 #define VGIC_HCR_EOICOUNT_SHIFT 27
 
+#define SYS_ICH_LR0   S3_4_C12_C12_0
+#define SYS_ICH_ELRSR S3_4_C12_C11_5
+
 /* ICH_VMCR_EL2 (12.4.8) */
 #define VMCR_VENG0	BIT(0)
 #define VMCR_VENG1	BIT(1)
@@ -80,6 +83,7 @@ struct vgic {
 /* How list registers are reached; chosen at boot. */
 struct vgic_hw {
 	u32 nr_lrs; /* 0: this machine has none */
+	bool sysregs; /* they are those of a GICv3 */
 	bool tdir; /* writes to ICC_DIR can be trapped */
 	u64 (*read_lr)(u32 n);
 	void (*write_lr)(u32 n, u64 val);
@@ -181,8 +185,10 @@ static inline void vgic_queue(struct vcpu *v, u32 intid)
 
 /* Make whoever the interrupt concerns look at its word. */
 void vgic_notify(struct vgic *g, struct vcpu *v, u32 intid, u32 word);
-/* Set bits in a word. Notifies when that makes it deliverable. */
+/* Set bits in a word; whoever it concerns hears of it when that makes it deliverable. */
 void vgic_set_bits(struct vgic *g, struct vcpu *v, u32 intid, u32 bits);
+/* The same without a look at who is loaded here. */
+void vgic_post(struct vgic *g, struct vcpu *v, u32 intid, u32 bits);
 /* Every vCPU looks at all of its interrupts. */
 void vgic_rescan(struct vgic *g);
 /* Deactivate, wherever it is held; the caller is `self`, loaded. */
@@ -192,8 +198,11 @@ void vgic_hw_set_active(struct vcpu *v, u32 intid, bool on);
 
 void vgic_lr_sync(struct vcpu *v);
 void vgic_lr_refill(struct vcpu *v);
-/* The host interrupt behind a VIRQ_HW word of the loaded vCPU was taken: its line is high. */
-void vgic_lr_raise_hw(struct vcpu *v, u32 intid);
+/*
+ * Set bits of an interrupt of the loaded vCPU, which is the caller's own, and list it at once if that
+ * can be: what vgic_set_bits() does for it.
+ */
+void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits);
 /* INTID of the host interrupt that a VIRQ_HW word stands for. */
 u32 vgic_hw_intid(struct vcpu *v, u32 intid);
 
@@ -246,5 +255,7 @@ void vgic_set_target(struct vgic *g, u32 intid, u32 target);
  */
 #define ICC_REG(crn, crm, op2) ((crn) << 8 | (crm) << 4 | (op2))
 bool vgic_icc_access(struct vcpu *v, u32 reg, bool write, u64 *val);
+/* ICC_SGI1R_EL1 and ICC_SGI0R_EL1, which no GICv3 guest does without. */
+void vgic_icc_sgi(struct vcpu *v, u64 val, bool group1);
 
 #endif

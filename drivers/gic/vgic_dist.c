@@ -8,13 +8,7 @@
 
 #include "../timer/arm_vtimer.h"
 
-struct frame {
-	struct vgic *g;
-	struct vcpu *self; /* who accesses */
-	struct vcpu *owner; /* whose private interrupts these are; NULL: none here */
-};
-
-static u32 *word_of(const struct frame *f, u32 intid)
+static u32 *word_of(const struct vgic_frame *f, u32 intid)
 {
 	return vgic_word(f->g, f->owner, intid);
 }
@@ -31,7 +25,7 @@ static u32 change(u32 *word, u32 clear, u32 set)
 }
 
 /* Bring live state into the words of private interrupts: the timers' lines are alive as well. */
-static bool peek_private(const struct frame *f)
+static bool peek_private(const struct vgic_frame *f)
 {
 	if (!vgic_peek(f->self, f->owner))
 		return false;
@@ -41,7 +35,7 @@ static bool peek_private(const struct frame *f)
 }
 
 /* Bring live state into the words of 32 interrupts; false: run the instruction again. */
-static bool peek(const struct frame *f, u32 first)
+static bool peek(const struct vgic_frame *f, u32 first)
 {
 	if (first < VGIC_NR_PRIVATE)
 		return peek_private(f);
@@ -55,7 +49,7 @@ static bool peek(const struct frame *f, u32 first)
 	return true;
 }
 
-static u64 gather(const struct frame *f, u32 first, u32 bits)
+static u64 gather(const struct vgic_frame *f, u32 first, u32 bits)
 {
 	u64 val = 0;
 
@@ -64,13 +58,13 @@ static u64 gather(const struct frame *f, u32 first, u32 bits)
 	return val;
 }
 
-static u32 *enabled_of(const struct frame *f, u32 first)
+static u32 *enabled_of(const struct vgic_frame *f, u32 first)
 {
 	return first ? &f->g->enabled[first / 32] : &f->owner->arch.vgic.enabled;
 }
 
 /* Notify whoever an interrupt concerns if it can be delivered, or if its list register is stale. */
-static void look_again(const struct frame *f, u32 intid, u32 word)
+static void look_again(const struct vgic_frame *f, u32 intid, u32 word)
 {
 	if ((word & VIRQ_LISTED) || virq_deliverable(f->g, word))
 		vgic_notify(f->g, f->owner, intid, word);
@@ -79,7 +73,7 @@ static void look_again(const struct frame *f, u32 intid, u32 word)
 #define for_each_bit(i, val, map) \
 	for (u32 map = (u32)(val), i; map && ((i = __builtin_ctz(map)), true); map &= map - 1)
 
-static void access_group(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_group(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!a->write) {
 		a->value = gather(f, first, VIRQ_GROUP1);
@@ -94,7 +88,7 @@ static void access_group(const struct frame *f, u32 first, struct mmio_access *a
 	spin_unlock(&f->g->lock);
 }
 
-static void access_enable(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_enable(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u32 *enabled = enabled_of(f, first);
 
@@ -115,7 +109,7 @@ static void access_enable(const struct frame *f, u32 first, struct mmio_access *
 	spin_unlock(&f->g->lock);
 }
 
-static void access_disable(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_disable(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u32 *enabled = enabled_of(f, first);
 
@@ -130,7 +124,7 @@ static void access_disable(const struct frame *f, u32 first, struct mmio_access 
 	spin_unlock(&f->g->lock);
 }
 
-static u64 gather_pending(const struct frame *f, u32 first)
+static u64 gather_pending(const struct vgic_frame *f, u32 first)
 {
 	u64 val = 0;
 
@@ -145,12 +139,12 @@ static u64 gather_pending(const struct frame *f, u32 first)
 }
 
 /* GICv2 SGIs have registers of their own for this (IHI 0048 4.3.7). */
-static u64 settable(const struct frame *f, u32 first, u64 val)
+static u64 settable(const struct vgic_frame *f, u32 first, u64 val)
 {
 	return f->g->model == VGIC_MODEL_V2 && !first ? val & ~0xffffUL : val;
 }
 
-static void access_set_pending(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_set_pending(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!peek(f, first))
 		return;
@@ -163,7 +157,7 @@ static void access_set_pending(const struct frame *f, u32 first, struct mmio_acc
 		vgic_set_bits(f->g, f->owner, first + i, VIRQ_PENDING);
 }
 
-static void access_clear_pending(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_clear_pending(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!peek(f, first))
 		return;
@@ -176,7 +170,7 @@ static void access_clear_pending(const struct frame *f, u32 first, struct mmio_a
 		look_again(f, first + i, change(word_of(f, first + i), VIRQ_PENDING, 0));
 }
 
-static void set_active(const struct frame *f, u32 intid)
+static void set_active(const struct vgic_frame *f, u32 intid)
 {
 	u32 *word = word_of(f, intid), old = READ_ONCE(*word), holder;
 
@@ -192,7 +186,7 @@ static void set_active(const struct frame *f, u32 intid)
 	vgic_notify(f->g, f->owner, intid, old);
 }
 
-static void access_set_active(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_set_active(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!peek(f, first))
 		return;
@@ -205,7 +199,7 @@ static void access_set_active(const struct frame *f, u32 first, struct mmio_acce
 		set_active(f, first + i);
 }
 
-static void access_clear_active(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_clear_active(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!peek(f, first))
 		return;
@@ -218,7 +212,7 @@ static void access_clear_active(const struct frame *f, u32 first, struct mmio_ac
 		vgic_deactivate(f->g, f->self, f->owner, first + i);
 }
 
-static void access_priority(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_priority(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u64 val = 0;
 
@@ -239,7 +233,7 @@ static void access_priority(const struct frame *f, u32 first, struct mmio_access
 }
 
 /* Two bits an interrupt; only the upper one means something. SGIs are edges, timers are levels. */
-static void access_config(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_config(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u64 val = 0;
 
@@ -260,7 +254,7 @@ static void access_config(const struct frame *f, u32 first, struct mmio_access *
 
 void vgic_set_target(struct vgic *g, u32 intid, u32 target)
 {
-	struct frame f = { g, NULL, NULL };
+	const struct vgic_frame f = { g, NULL, NULL };
 	u32 word = change(word_of(&f, intid), VIRQ_VCPU_MASK << VIRQ_TARGET_SHIFT,
 			  target << VIRQ_TARGET_SHIFT);
 
@@ -268,7 +262,7 @@ void vgic_set_target(struct vgic *g, u32 intid, u32 target)
 }
 
 /* GICv2: a byte with a bit for each vCPU (IHI 0048 4.3.12). */
-static void access_targets(const struct frame *f, u32 first, struct mmio_access *a)
+static void access_targets(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u32 present = (u32)BIT(min(f->g->vm->nr_vcpus, 8U)) - 1;
 	u64 val = 0;
@@ -292,7 +286,7 @@ static void access_targets(const struct frame *f, u32 first, struct mmio_access 
 }
 
 struct bank {
-	void (*access)(const struct frame *f, u32 first, struct mmio_access *a);
+	void (*access)(const struct vgic_frame *f, u32 first, struct mmio_access *a);
 	u32 bits; /* an interrupt */
 };
 
@@ -315,8 +309,8 @@ static const struct bank banks[] = {
 bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
 			struct mmio_access *a)
 {
-	struct frame f = { g, self, owner };
-	const struct bank *b;
+	struct vgic_frame *f = &self->arch.vgic.frame;
+	const struct bank *b = &banks[a->offset / 0x80];
 	u32 first;
 
 	if (a->offset / 0x80 >= ARRAY_SIZE(banks))
@@ -331,7 +325,8 @@ bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
 	first = (u32)(a->offset & (0x80 * b->bits - 1)) * 8 / b->bits;
 	if (first >= VGIC_NR_INTIDS || (first < VGIC_NR_PRIVATE && !owner))
 		return false;
-	b->access(&f, first, a);
+	*f = (struct vgic_frame){ g, self, owner };
+	b->access(f, first, a);
 	return true;
 }
 

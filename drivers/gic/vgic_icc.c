@@ -20,30 +20,37 @@
 #define CTLR_PRIBITS (4UL << 8)
 #define CTLR_A3V     BIT(15)
 
-static void send_one(struct vgic *g, struct vcpu *target, u32 intid, bool group1)
+static inline void send_one(struct vcpu *target, u32 intid, bool group1)
 {
 	/* An SGI of the other group is not for this register (12.2.17, one security state). */
 	if (!(READ_ONCE(target->arch.vgic.irq[intid]) & VIRQ_GROUP1) == !group1)
-		vgic_set_bits(g, target, intid, VIRQ_PENDING);
+		vgic_set_bits(target->vm->arch.vgic, target, intid, VIRQ_PENDING);
 }
 
-static void send_sgi(struct vcpu *v, u64 val, bool group1)
+static void send_to_others(struct vcpu *v, u32 intid, bool group1)
 {
-	struct vgic *g = v->vm->arch.vgic;
-	u32 intid = SGIR_INTID(val);
+	for (u32 i = 0; i < v->vm->nr_vcpus; i++)
+		if (v->vm->vcpu[i] != v)
+			send_one(v->vm->vcpu[i], intid, group1);
+}
 
-	if (val & SGIR_IRM) {
-		for (u32 i = 0; i < g->vm->nr_vcpus; i++)
-			if (g->vm->vcpu[i] != v)
-				send_one(g, g->vm->vcpu[i], intid, group1);
+void vgic_icc_sgi(struct vcpu *v, u64 val, bool group1)
+{
+	struct vm *vm = v->vm;
+	/* vCPUs are numbered by affinity in groups of 16: the list is a piece of that numbering. */
+	u32 first = vcpu_id_of(SGIR_AFFINITY(val));
+
+	if (unlikely(val & SGIR_IRM)) {
+		send_to_others(v, SGIR_INTID(val), group1);
 		return;
 	}
-	for (u64 list = SGIR_LIST(val); list; list &= list - 1) {
-		u64 aff = SGIR_AFFINITY(val) | (SGIR_RS(val) * 16 + __builtin_ctzl(list));
-		u32 id = vcpu_id_of(aff);
+	if (SGIR_RS(val))
+		return;
+	for (u32 list = SGIR_LIST(val); list; list &= list - 1) {
+		u32 id = first + (u32)__builtin_ctz(list);
 
-		if (id < g->vm->nr_vcpus)
-			send_one(g, g->vm->vcpu[id], intid, group1);
+		if (first < vm->nr_vcpus && id < vm->nr_vcpus)
+			send_one(vm->vcpu[id], SGIR_INTID(val), group1);
 	}
 }
 
@@ -86,6 +93,18 @@ static bool grpen_access(struct vcpu *v, u32 group, bool write, u64 *val)
 	return true;
 }
 
+static bool soft_read_only(struct vcpu *v, u32 reg, u64 *val)
+{
+	switch (reg) {
+	case ICC_REG(12, 8, 0): *val = vgic_soft_ack(v, 1); return true;
+	case ICC_REG(12, 12, 0): *val = vgic_soft_ack(v, 2); return true;
+	case ICC_REG(12, 8, 2): *val = vgic_soft_highest(v, 1); return true;
+	case ICC_REG(12, 12, 2): *val = vgic_soft_highest(v, 2); return true;
+	case ICC_REG(12, 11, 3): *val = running_priority(v); return true;
+	}
+	return false;
+}
+
 /* What exists only when the CPU interface is in software. */
 static bool soft_access(struct vcpu *v, u32 reg, bool write, u64 *val)
 {
@@ -105,17 +124,8 @@ static bool soft_access(struct vcpu *v, u32 reg, bool write, u64 *val)
 		if (write)
 			vgic_soft_eoi(v, *val & 0xffffff);
 		return write;
-	case ICC_REG(12, 8, 0):
-	case ICC_REG(12, 12, 0):
-		*val = write ? 0 : vgic_soft_ack(v, reg == ICC_REG(12, 8, 0) ? 1 : 2);
-		return !write;
-	case ICC_REG(12, 8, 2):
-	case ICC_REG(12, 12, 2):
-		*val = write ? 0 : vgic_soft_highest(v, reg == ICC_REG(12, 8, 2) ? 1 : 2);
-		return !write;
-	case ICC_REG(12, 11, 3): *val = running_priority(v); return !write;
 	}
-	return false;
+	return !write && soft_read_only(v, reg, val);
 }
 
 bool vgic_icc_access(struct vcpu *v, u32 reg, bool write, u64 *val)
@@ -125,10 +135,9 @@ bool vgic_icc_access(struct vcpu *v, u32 reg, bool write, u64 *val)
 	if (g->model != VGIC_MODEL_V3)
 		return false;
 	switch (reg) {
-	case ICC_REG(12, 11, 5):
 	case ICC_REG(12, 11, 7):
 		if (write)
-			send_sgi(v, *val, reg == ICC_REG(12, 11, 5));
+			vgic_icc_sgi(v, *val, false);
 		return write;
 	case ICC_REG(12, 11, 6): return write; /* ICC_ASGI1R_EL1: there is no other security state */
 	case ICC_REG(12, 11, 1):

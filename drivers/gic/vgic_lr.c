@@ -12,7 +12,23 @@
  */
 #include "vgic.h"
 
+#include <asm/sysreg.h>
+
 #include "../timer/arm_vtimer.h"
+
+/* The first list register does most of the work; the others are reached by a table. */
+static inline void lr_write(u32 lr, u64 val)
+{
+	if (likely(vgic_hw.sysregs && !lr))
+		write_sysreg(val, SYS_ICH_LR0);
+	else
+		vgic_hw.write_lr(lr, val);
+}
+
+static inline u64 lr_empty(void)
+{
+	return likely(vgic_hw.sysregs) ? read_sysreg(SYS_ICH_ELRSR) : vgic_hw.empty();
+}
 
 static u64 *queue_of(struct vcpu *v, u32 intid)
 {
@@ -79,7 +95,7 @@ static void fold_lr(struct vcpu *v, u32 lr, u64 val)
 		c->sgi_active[intid] = val >> LR_CPUID_SHIFT & 7;
 	else if (has_source(g, intid) && (val & LR_PENDING))
 		atomic_fetch_or_full(&c->sgi_source[intid], BIT32(val >> LR_CPUID_SHIFT & 7));
-	/* Full: a poster sees LISTED gone, or this sees what it posted. Pairs with vgic_set_bits(). */
+	/* Full: a poster sees LISTED gone, or this sees what it posted. Pairs with vgic_post(). */
 	while (!atomic_cmpxchg_full(word, &old, unlisted(old, val)))
 		;
 	old = unlisted(old, val);
@@ -166,31 +182,91 @@ static u64 sgi_lr_value(struct vcpu *v, u32 intid, u64 val)
 	       (u64)source << LR_CPUID_SHIFT;
 }
 
+/* The word of an interrupt that goes into one of v's list registers as `val`. */
+static inline u32 listed(struct vcpu *v, u32 word, u64 val)
+{
+	word = (word | VIRQ_LISTED) & ~(VIRQ_VCPU_MASK << VIRQ_HOLDER_SHIFT);
+	word |= v->id << VIRQ_HOLDER_SHIFT;
+	if (!(val & LR_PENDING))
+		return word;
+	return (word & VIRQ_EDGE ? word & ~VIRQ_PENDING : word) | VIRQ_LRPEND;
+}
+
+static inline void fill_lr(struct vcpu *v, u32 lr, u32 intid, u64 val)
+{
+	lr_write(lr, val);
+	v->arch.vgic.lr_used |= BIT32(lr);
+	v->arch.vgic.lr_intid[lr] = (u16)intid;
+	if ((val & LR_PENDING) && is_guest_timer(intid))
+		v->guest_ticks++;
+}
+
 static void list(struct vcpu *v, u32 lr, u32 intid)
 {
 	struct vgic *g = v->vm->arch.vgic;
 	u32 *word = vgic_word(g, v, intid);
-	u32 old = READ_ONCE(*word), next;
+	u32 old = READ_ONCE(*word);
 	u64 val;
 
 	do {
 		if (!wanted(g, v, intid, old))
 			return;
 		val = lr_value(g, v, intid, old);
-		next = (old | VIRQ_LISTED) & ~(VIRQ_VCPU_MASK << VIRQ_HOLDER_SHIFT);
-		next |= v->id << VIRQ_HOLDER_SHIFT;
-		if (val & LR_PENDING)
-			next |= VIRQ_LRPEND;
-		if ((val & LR_PENDING) && (old & VIRQ_EDGE))
-			next &= ~VIRQ_PENDING;
-	} while (!atomic_cmpxchg_full(word, &old, next)); /* pairs with vgic_set_bits() */
+	} while (!atomic_cmpxchg_full(word, &old, listed(v, old, val))); /* vgic_post() */
 	if (has_source(g, intid))
 		val = sgi_lr_value(v, intid, val);
-	vgic_hw.write_lr(lr, val);
-	v->arch.vgic.lr_used |= BIT32(lr);
-	v->arch.vgic.lr_intid[lr] = intid;
-	if ((val & LR_PENDING) && is_guest_timer(intid))
-		v->guest_ticks++;
+	fill_lr(v, lr, intid, val);
+}
+
+/* The list register that holds an interrupt, or did when last looked at; -1: none. */
+static int find_lr(const struct vgic_cpu *c, u32 intid)
+{
+	for (u32 map = c->lr_used; map; map &= map - 1)
+		if (c->lr_intid[__builtin_ctz(map)] == intid)
+			return __builtin_ctz(map);
+	return -1;
+}
+
+/*
+ * Where an interrupt can go without a look at any other: the list register it had, if that has ended
+ * unseen, or an unused one; -1: there is more to it.
+ */
+static inline int place_for(struct vcpu *v, u32 intid, u32 word)
+{
+	struct vgic_cpu *c = &v->arch.vgic;
+	u32 spare = ~c->lr_used & (u32)(BIT(vgic_hw.nr_lrs) - 1);
+	int lr;
+
+	if (unlikely(c->overflow || has_source(v->vm->arch.vgic, intid)))
+		return -1;
+	if (!(word & VIRQ_LISTED))
+		return spare ? __builtin_ctz(spare) : -1;
+	lr = find_lr(c, intid);
+	return lr >= 0 && lr_empty() >> lr & 1 ? lr : -1;
+}
+
+void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
+{
+	struct vgic *g = v->vm->arch.vgic;
+	u32 *word = &v->arch.vgic.irq[intid];
+	u32 old = READ_ONCE(*word), now;
+	int lr = place_for(v, intid, old);
+	u64 val;
+
+	if (unlikely(lr < 0)) {
+		vgic_post(g, v, intid, bits);
+		return;
+	}
+	do {
+		/* The end of the last one must not take this one along. */
+		now = (old & VIRQ_LISTED ? unlisted(old, 0) : old) | bits;
+		if (!virq_deliverable(g, now) || (now & VIRQ_ACTIVE)) {
+			vgic_post(g, v, intid, bits);
+			return;
+		}
+		val = lr_value(g, v, intid, now);
+	} while (!atomic_cmpxchg_full(word, &old, listed(v, now, val))); /* vgic_post() */
+	fill_lr(v, (u32)lr, intid, val);
 }
 
 /* Leave a listed interrupt as it is? */
@@ -203,27 +279,6 @@ static bool still_right(struct vgic *g, u32 intid, u32 word, u64 val)
 	if (val & LR_ACTIVE)
 		return !((word & VIRQ_EDGE) && (word & VIRQ_PENDING));
 	return (word & VIRQ_ENABLED) && ((word & VIRQ_EDGE) || virq_pending(word));
-}
-
-/* The list register that holds an interrupt, or did when last looked at; -1: none. */
-static int find_lr(const struct vgic_cpu *c, u32 intid)
-{
-	for (u32 map = c->lr_used; map; map &= map - 1)
-		if (c->lr_intid[__builtin_ctz(map)] == intid)
-			return __builtin_ctz(map);
-	return -1;
-}
-
-void vgic_lr_raise_hw(struct vcpu *v, u32 intid)
-{
-	int lr = -1;
-
-	/* The last one may have ended unseen: its end must not take this line along. */
-	if (READ_ONCE(v->arch.vgic.irq[intid]) & VIRQ_LISTED)
-		lr = find_lr(&v->arch.vgic, intid);
-	if (lr >= 0 && !(vgic_hw.read_lr((u32)lr) & (LR_PENDING | LR_ACTIVE)))
-		fold_lr(v, (u32)lr, 0);
-	vgic_set_line(v->vm, v, intid, true);
 }
 
 /* A listed interrupt was posted again, or changed its configuration. */

@@ -124,7 +124,7 @@ u32 vgic_soft_ack(struct vcpu *v, u32 groups)
 			return INTID_NONE;
 		next = (word & ~(VIRQ_PENDING | VIRQ_VCPU_MASK << VIRQ_HOLDER_SHIFT)) |
 		       VIRQ_ACTIVE | v->id << VIRQ_HOLDER_SHIFT;
-	} while (!atomic_cmpxchg_full(vgic_word(g, v, intid), &word, next)); /* vgic_set_bits() */
+	} while (!atomic_cmpxchg_full(vgic_word(g, v, intid), &word, next)); /* vgic_post() */
 	v->arch.vgic.soft.apr |= BIT32(virq_prio(word));
 	v->guest_ticks += is_guest_timer(intid);
 	if (g->model == VGIC_MODEL_V2 && intid < VGIC_NR_SGIS)

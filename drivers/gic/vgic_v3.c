@@ -9,7 +9,6 @@
 #define SYS_ICH_AP1R(n) S3_4_C12_C9_##n
 #define SYS_ICH_HCR	S3_4_C12_C11_0
 #define SYS_ICH_VTR	S3_4_C12_C11_1
-#define SYS_ICH_ELRSR	S3_4_C12_C11_5
 #define SYS_ICH_VMCR	S3_4_C12_C11_7
 
 /* ICH_VTR_EL2 (12.4.11) */
@@ -115,6 +114,7 @@ void vgic_v3_cpu_init(void)
 		nr_apr = VTR_PREBITS(vtr) > 5 ? BIT32(VTR_PREBITS(vtr) - 5) : 1;
 		vgic_hw = (struct vgic_hw){
 			.nr_lrs = min(VTR_LISTREGS(vtr), (u64)VGIC_MAX_LRS),
+			.sysregs = true,
 			.tdir = vtr & VTR_TDS,
 			.read_lr = read_lr,
 			.write_lr = write_lr,

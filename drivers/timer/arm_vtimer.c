@@ -103,14 +103,6 @@ static void set_host_active(struct vcpu *v, struct vtimer *t, bool on)
 	v->vm->set_active(t->desc, IRQ_STATE_ACTIVE, on);
 }
 
-static void raise(struct vcpu *v, struct vtimer *t)
-{
-	if (v->vm->arch.vgic->soft)
-		vgic_set_line(v->vm, v, t->intid, true);
-	else
-		vgic_lr_raise_hw(v, t->intid);
-}
-
 /* A host PPI: the loaded guest's tick, or what is left of one. */
 static void vtimer_irq(struct irq_desc *d, void *arg)
 {
@@ -124,7 +116,7 @@ static void vtimer_irq(struct irq_desc *d, void *arg)
 	t = &v->arch.timer[which];
 	t->active = true;
 	if (hw_should_fire(which))
-		raise(v, t);
+		vgic_set_bits(v->vm->arch.vgic, v, t->intid, VIRQ_LINE);
 	else
 		/* Nobody will end this one: left active, it would swallow the next tick. */
 		set_host_active(v, t, false);

@@ -85,6 +85,13 @@ struct vgic_soft {
 	bool irq, fiq; /* lines to the vCPU, as HCR_EL2.VI and VF have them */
 };
 
+/* An access to distributor registers: there once a vCPU, so that it need not be made on the stack. */
+struct vgic_frame {
+	struct vgic *g;
+	struct vcpu *self; /* who accesses */
+	struct vcpu *owner; /* whose private interrupts these are; NULL: none here */
+};
+
 struct vgic_cpu {
 	u64 posted[VGIC_WORDS] __cacheline_aligned; /* INTIDs whose word the owner has to look at */
 	u32 irq[VGIC_NR_PRIVATE]; /* state words of SGIs and PPIs */
@@ -107,6 +114,7 @@ struct vgic_cpu {
 	u64 peek_syncs;
 	u64 peek_done[2]; /* vCPUs that the trapped instruction has waited for */
 	struct vgic_soft soft;
+	struct vgic_frame frame;
 };
 
 enum { TIMER_VIRT, TIMER_PHYS, NR_TIMERS };
@@ -136,6 +144,7 @@ struct arch_vcpu {
 	struct vgic_cpu vgic;
 	struct vtimer timer[NR_TIMERS];
 	struct soft_timer emul_timer; /* expiry of an emulated timer, while loaded */
+	u64 scratch; /* value of an access that no general register takes */
 	bool retry; /* the trapped instruction is to run again */
 	struct vcpu_reset reset; /* written under psci_lock before VCPU_REQ_RESET, read after it */
 };
