@@ -8,6 +8,8 @@
 
 #include "hyp.h"
 
+#include <string.h>
+
 #include "../../drivers/timer/arm_vtimer.h"
 
 /* ID_AA64* as a guest reads them, by CRm and op2; all others of this space read as zero. */
@@ -38,24 +40,6 @@ static u64 id_regs[8][8];
 static u64 at_most(u64 reg, u32 shift, u32 limit)
 {
 	return (u64)min(arm64_id_field(reg, shift), limit) << shift;
-}
-
-void sysregs_init(void)
-{
-	const struct arm64_ids *id = &arm64_ids;
-
-	id_regs[4][0] = (id->pfr0 & PFR0_KEEP) | PFR0_EL01 | at_most(id->pfr0, PFR0_CSV2, 1);
-	id_regs[4][1] = id->pfr1 & PFR1_KEEP;
-	id_regs[5][0] = DFR0_VALUE;
-	id_regs[6][0] = id->isar0 & ISAR0_KEEP;
-	id_regs[6][1] = id->isar1 & ISAR1_KEEP;
-	/* 0xf in TGran4 says that there is none; 1 would say 52 bits. */
-	id_regs[7][0] = (id->mmfr0 & MMFR0_KEEP) | at_most(id->mmfr0, 0, MMFR0_PA_36BIT) |
-			at_most(id->mmfr0, MMFR0_TGRAN16, 1);
-	if (arm64_id_field(id->mmfr0, MMFR0_TGRAN4) == 0xf)
-		id_regs[7][0] |= F(MMFR0_TGRAN4);
-	id_regs[7][1] = (id->mmfr1 & MMFR1_KEEP) | at_most(id->mmfr1, MMFR1_HAFDBS, 2);
-	id_regs[7][2] = id->mmfr2 & MMFR2_KEEP;
 }
 
 static bool id_access(struct vcpu *v, u32 key, bool write, u64 *val)
@@ -110,7 +94,7 @@ static bool timer_access(struct vcpu *v, u32 key, bool write, u64 *val)
 	return true;
 }
 
-/* Sorted by key; ranges do not overlap. */
+/* Sorted by key; ranges do not overlap, and none has more than one Op0 and CRn. */
 static const struct sysreg_range table[] = {
 	{ SYSREG(2, 0, 0, 0, 0), SYSREG(2, 0, 0, 15, 7), debug_access },
 	{ SYSREG(2, 3, 0, 1, 0), SYSREG(2, 3, 0, 5, 0), debug_access },
@@ -123,29 +107,52 @@ static const struct sysreg_range table[] = {
 	{ SYSREG(3, 0, 12, 11, 5), SYSREG(3, 0, 12, 11, 5), sgi1r_access },
 	{ SYSREG(3, 0, 12, 11, 6), SYSREG(3, 0, 12, 12, 7), icc_access },
 	{ SYSREG(3, 3, 14, 2, 0), SYSREG(3, 3, 14, 2, 2), timer_access },
+	{ ~0U, ~0U, NULL }, /* ends every search */
 };
 
 const struct sysreg_range *sysreg_table(u32 *count)
 {
-	*count = ARRAY_SIZE(table);
+	*count = ARRAY_SIZE(table) - 1;
 	return table;
+}
+
+/* The first row of each Op0 and CRn; where there is none, the last row, which nothing matches. */
+#define BUCKET(key) ((key) >> 10 & 0x1f)
+static u8 first_row[32];
+
+static void index_table(void)
+{
+	memset(first_row, ARRAY_SIZE(table) - 1, sizeof(first_row));
+	for (u32 i = ARRAY_SIZE(table) - 1; i--;)
+		first_row[BUCKET(table[i].first)] = (u8)i;
 }
 
 static inline const struct sysreg_range *find(u32 key)
 {
-	u32 lo = 0, hi = ARRAY_SIZE(table);
+	const struct sysreg_range *r = &table[first_row[BUCKET(key)]];
 
-	while (lo < hi) {
-		u32 mid = (lo + hi) / 2;
+	while (key > r->last)
+		r++;
+	return key >= r->first ? r : NULL;
+}
 
-		if (key > table[mid].last)
-			lo = mid + 1;
-		else if (key < table[mid].first)
-			hi = mid;
-		else
-			return &table[mid];
-	}
-	return NULL;
+void sysregs_init(void)
+{
+	const struct arm64_ids *id = &arm64_ids;
+
+	index_table();
+	id_regs[4][0] = (id->pfr0 & PFR0_KEEP) | PFR0_EL01 | at_most(id->pfr0, PFR0_CSV2, 1);
+	id_regs[4][1] = id->pfr1 & PFR1_KEEP;
+	id_regs[5][0] = DFR0_VALUE;
+	id_regs[6][0] = id->isar0 & ISAR0_KEEP;
+	id_regs[6][1] = id->isar1 & ISAR1_KEEP;
+	/* 0xf in TGran4 says that there is none; 1 would say 52 bits. */
+	id_regs[7][0] = (id->mmfr0 & MMFR0_KEEP) | at_most(id->mmfr0, 0, MMFR0_PA_36BIT) |
+			at_most(id->mmfr0, MMFR0_TGRAN16, 1);
+	if (arm64_id_field(id->mmfr0, MMFR0_TGRAN4) == 0xf)
+		id_regs[7][0] |= F(MMFR0_TGRAN4);
+	id_regs[7][1] = (id->mmfr1 & MMFR1_KEEP) | at_most(id->mmfr1, MMFR1_HAFDBS, 2);
+	id_regs[7][2] = id->mmfr2 & MMFR2_KEEP;
 }
 
 /* ISS of a trapped MSR, MRS or system instruction: D19.2.37 */

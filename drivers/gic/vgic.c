@@ -107,8 +107,9 @@ void vgic_set_line(struct vm *vm, struct vcpu *v, u32 intid, bool level)
 	}
 }
 
-void vgic_map_hw(struct vcpu *v, u32 intid)
+void vgic_map_hw(struct vcpu *v, u32 intid, u32 host_intid)
 {
+	v->arch.vgic.hw_intid[intid] = (u16)host_intid;
 	atomic_fetch_or_full(&v->arch.vgic.irq[intid], VIRQ_HW);
 }
 
@@ -118,11 +119,6 @@ static struct vtimer *hw_timer(struct vcpu *v, u32 intid)
 		if (v->arch.timer[i].intid == intid && v->arch.timer[i].direct)
 			return &v->arch.timer[i];
 	return NULL;
-}
-
-u32 vgic_hw_intid(struct vcpu *v, u32 intid)
-{
-	return hw_timer(v, intid)->desc->irq;
 }
 
 void vgic_hw_set_active(struct vcpu *v, u32 intid, bool on)

@@ -121,8 +121,8 @@ bool vgic_wants_gicv(const struct vm *vm);
 /* Inputs. Any context, any CPU. `v` is NULL for an SPI. */
 void vgic_set_line(struct vm *vm, struct vcpu *v, u32 intid, bool level);
 void vgic_pend(struct vm *vm, struct vcpu *v, u32 intid);
-/* Make `intid` of v stand for host interrupt `hw`. */
-void vgic_map_hw(struct vcpu *v, u32 intid);
+/* Make private interrupt `intid` of v stand for a host interrupt. */
+void vgic_map_hw(struct vcpu *v, u32 intid, u32 host_intid);
 
 /* An interrupt that would be signalled is pending. Any CPU while v is not loaded, else its owner. */
 bool vgic_wakeable(struct vcpu *v);
@@ -203,8 +203,6 @@ void vgic_lr_refill(struct vcpu *v);
  * can be: what vgic_set_bits() does for it.
  */
 void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits);
-/* INTID of the host interrupt that a VIRQ_HW word stands for. */
-u32 vgic_hw_intid(struct vcpu *v, u32 intid);
 
 void vgic_v3_cpu_init(void);
 void vgic_v2_cpu_init(void);

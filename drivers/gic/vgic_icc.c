@@ -10,7 +10,7 @@
 /* ICC_SGI1R_EL1 (IHI 0069 12.2.17) */
 #define SGIR_LIST(val)	((val) & 0xffff)
 #define SGIR_INTID(val) ((u32)((val) >> 24 & 0xf))
-#define SGIR_RS(val)	((val) >> 44 & 0xf)
+#define SGIR_RS		(0xfUL << 44)
 #define SGIR_IRM	BIT(40)
 #define SGIR_AFFINITY(val) \
 	(((val) >> 16 & 0xff) << 8 | ((val) >> 32 & 0xff) << 16 | ((val) >> 48 & 0xff) << 32)
@@ -20,37 +20,43 @@
 #define CTLR_PRIBITS (4UL << 8)
 #define CTLR_A3V     BIT(15)
 
-static inline void send_one(struct vcpu *target, u32 intid, bool group1)
+/* An SGI of the other group is not for this register (12.2.17, one security state). */
+static inline void send_one(struct vcpu *self, struct vcpu *target, u32 intid, u32 group)
 {
-	/* An SGI of the other group is not for this register (12.2.17, one security state). */
-	if (!(READ_ONCE(target->arch.vgic.irq[intid]) & VIRQ_GROUP1) == !group1)
-		vgic_set_bits(target->vm->arch.vgic, target, intid, VIRQ_PENDING);
+	struct vgic *g = self->vm->arch.vgic;
+
+	if ((READ_ONCE(target->arch.vgic.irq[intid]) & VIRQ_GROUP1) != group)
+		return;
+	if (target == self && !g->soft)
+		vgic_lr_post(self, intid, VIRQ_PENDING);
+	else
+		vgic_post(g, target, intid, VIRQ_PENDING);
 }
 
-static void send_to_others(struct vcpu *v, u32 intid, bool group1)
+static void send_to_others(struct vcpu *v, u32 intid, u32 group)
 {
 	for (u32 i = 0; i < v->vm->nr_vcpus; i++)
 		if (v->vm->vcpu[i] != v)
-			send_one(v->vm->vcpu[i], intid, group1);
+			send_one(v, v->vm->vcpu[i], intid, group);
 }
 
 void vgic_icc_sgi(struct vcpu *v, u64 val, bool group1)
 {
 	struct vm *vm = v->vm;
+	u32 group = group1 ? VIRQ_GROUP1 : 0;
 	/* vCPUs are numbered by affinity in groups of 16: the list is a piece of that numbering. */
 	u32 first = vcpu_id_of(SGIR_AFFINITY(val));
 
-	if (unlikely(val & SGIR_IRM)) {
-		send_to_others(v, SGIR_INTID(val), group1);
+	if (unlikely(val & (SGIR_IRM | SGIR_RS))) {
+		if (val & SGIR_IRM)
+			send_to_others(v, SGIR_INTID(val), group);
 		return;
 	}
-	if (SGIR_RS(val))
-		return;
 	for (u32 list = SGIR_LIST(val); list; list &= list - 1) {
 		u32 id = first + (u32)__builtin_ctz(list);
 
-		if (first < vm->nr_vcpus && id < vm->nr_vcpus)
-			send_one(vm->vcpu[id], SGIR_INTID(val), group1);
+		if (likely(id < vm->nr_vcpus))
+			send_one(v, vm->vcpu[id], SGIR_INTID(val), group);
 	}
 }
 

@@ -27,10 +27,11 @@ static inline u64 vcpu_affinity_of(u32 id)
 	return (id & 15) | (u64)(id >> 4 & 0xff) << 8 | (u64)(id >> 12 & 0xff) << 16;
 }
 
+#define NO_VCPU_ID BIT32(30)
 static inline u32 vcpu_id_of(u64 aff)
 {
 	if ((aff & 0xff) > 15 || aff >> 24)
-		return ~0U;
+		return NO_VCPU_ID;
 	return (aff & 15) | (aff >> 8 & 0xff) << 4 | (aff >> 16 & 0xff) << 12;
 }
 

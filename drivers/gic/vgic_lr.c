@@ -148,21 +148,28 @@ void vgic_lr_sync(struct vcpu *v)
 	WRITE_ONCE(c->syncs, c->syncs + 1);
 }
 
-static u64 lr_value(struct vgic *g, struct vcpu *v, u32 intid, u32 word)
+/* Pending, and nothing else. */
+static inline u64 fresh_lr_value(const struct vgic_cpu *c, u32 intid, u32 word)
 {
-	u64 val = intid | (u64)virq_prio(word) << LR_PRIO_SHIFT;
+	u64 val = intid | (u64)virq_prio(word) << LR_PRIO_SHIFT | LR_PENDING;
 
 	if (word & VIRQ_GROUP1)
 		val |= LR_GROUP1;
 	if (word & VIRQ_HW)
-		val |= LR_HW | (u64)vgic_hw_intid(v, intid) << LR_PINTID_SHIFT;
-	else if (!(word & VIRQ_EDGE))
-		val |= LR_EOI; /* the line is looked at again when it ends */
+		return val | LR_HW | (u64)c->hw_intid[intid] << LR_PINTID_SHIFT;
+	/* A line is looked at again when the interrupt ends. */
+	return word & VIRQ_EDGE ? val : val | LR_EOI;
+}
+
+static u64 lr_value(struct vgic *g, struct vcpu *v, u32 intid, u32 word)
+{
+	u64 val = fresh_lr_value(&v->arch.vgic, intid, word);
+
 	if (!(word & VIRQ_ACTIVE))
-		return val | LR_PENDING;
+		return val;
 	/* Active and pending at once: never for a host interrupt, and a line shows at the end. */
-	if (virq_deliverable(g, word) && (word & VIRQ_PENDING) && !(word & VIRQ_HW))
-		val |= LR_PENDING;
+	if ((word & VIRQ_HW) || !(word & VIRQ_PENDING) || !virq_deliverable(g, word))
+		val &= ~LR_PENDING;
 	return val | LR_ACTIVE;
 }
 
@@ -248,25 +255,20 @@ static inline int place_for(struct vcpu *v, u32 intid, u32 word)
 void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 {
 	struct vgic *g = v->vm->arch.vgic;
-	u32 *word = &v->arch.vgic.irq[intid];
+	struct vgic_cpu *c = &v->arch.vgic;
+	u32 *word = &c->irq[intid];
 	u32 old = READ_ONCE(*word), now;
 	int lr = place_for(v, intid, old);
-	u64 val;
 
-	if (unlikely(lr < 0)) {
-		vgic_post(g, v, intid, bits);
-		return;
-	}
 	do {
 		/* The end of the last one must not take this one along. */
 		now = (old & VIRQ_LISTED ? unlisted(old, 0) : old) | bits;
-		if (!virq_deliverable(g, now) || (now & VIRQ_ACTIVE)) {
+		if (unlikely(lr < 0 || (now & VIRQ_ACTIVE) || !virq_deliverable(g, now))) {
 			vgic_post(g, v, intid, bits);
 			return;
 		}
-		val = lr_value(g, v, intid, now);
-	} while (!atomic_cmpxchg_full(word, &old, listed(v, now, val))); /* vgic_post() */
-	fill_lr(v, (u32)lr, intid, val);
+	} while (!atomic_cmpxchg_full(word, &old, listed(v, now, LR_PENDING))); /* vgic_post() */
+	fill_lr(v, (u32)lr, intid, fresh_lr_value(c, intid, now));
 }
 
 /* Leave a listed interrupt as it is? */

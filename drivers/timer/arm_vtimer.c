@@ -294,7 +294,7 @@ void vtimer_reset(struct vcpu *v)
 		t->active = false;
 		t->offset = i == TIMER_VIRT ? v->vm->arch.cntvoff : 0;
 		if (t->direct && !v->vm->arch.vgic->soft)
-			vgic_map_hw(v, t->intid);
+			vgic_map_hw(v, t->intid, t->desc->irq);
 	}
 }
 

@@ -105,6 +105,7 @@ struct vgic_cpu {
 	u32 enabled; /* what GICR_ISENABLER0 reads */
 	u32 lr_used; /* list registers that hold an interrupt, or did when last looked at */
 	u16 lr_intid[VGIC_MAX_LRS];
+	u16 hw_intid[VGIC_NR_PRIVATE]; /* host interrupt behind a VIRQ_HW word */
 	u64 hcr; /* ICH_HCR_EL2 as last written */
 	u64 vmcr; /* while not loaded */
 	u64 apr[2][4]; /* ICH_AP0Rn, ICH_AP1Rn while not loaded */
