@@ -77,13 +77,14 @@ int guest_exit_serror(struct vcpu *v);
 /* Stop the VM for something its guest did; `what` and where it stands. */
 int guest_crash(struct vcpu *v, const char *fmt, ...) __printf(2, 3);
 
-/* The end of every exit that wants to go on in the guest. */
+/* The end of every exit that wants to go on in the guest. Enum vcpu_exit, or REENTER. */
+int guest_resume_slow(struct vcpu *v);
 static inline int guest_resume(struct vcpu *v)
 {
 	/* Own posts have marked it dirty; those of others come as a request, and with a kick. */
-	if (unlikely(v->arch.vgic.dirty))
-		vgic_fold(v);
-	return unlikely(READ_ONCE(v->requests)) ? VCPU_EXIT_RESUME : REENTER;
+	if (unlikely(READ_ONCE(v->requests) | v->arch.vgic.dirty))
+		return guest_resume_slow(v);
+	return REENTER;
 }
 
 static inline void guest_skip_insn(void)

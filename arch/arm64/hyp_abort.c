@@ -41,8 +41,10 @@ static const char *complaint(struct vcpu *v, u64 esr, gpaddr_t gpa)
 	return esr & ESR_ABT_WNR ? "write to nothing, at" : "read of nothing, at";
 }
 
-static __noinline int bad_access(struct vcpu *v, u64 esr, gpaddr_t gpa)
+static __noinline int bad_access(struct vcpu *v, u64 esr)
 {
+	gpaddr_t gpa = fault_address();
+
 	return guest_crash(v, "%s 0x%lx, %s", complaint(v, esr, gpa), gpa, esr_fault_name(esr));
 }
 
@@ -54,26 +56,37 @@ static inline bool is_mmio(u64 esr)
 	return (esr & mask) == (ESR_DABT_ISV | FSC_TRANSLATION);
 }
 
-int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+static inline u32 access_bytes(u64 esr)
 {
-	gpaddr_t gpa = fault_address();
-	u32 bytes = 1U << ESR_DABT_SAS(esr), reg = ESR_DABT_SRT(esr);
-	u64 *val = &v->arch.scratch;
+	return 1U << ESR_DABT_SAS(esr);
+}
 
-	v->exits[EXIT_MMIO]++;
-	if (unlikely(!is_mmio(esr)))
-		return bad_access(v, esr, gpa);
-	*val = esr & ESR_ABT_WNR ? extend(0, bytes, guest_get_reg(ctx, reg)) : 0;
-	if (unlikely(!vm_mmio(v, gpa, bytes, esr & ESR_ABT_WNR, val)))
-		return bad_access(v, esr, gpa);
+/* The access was done. */
+static inline int finish_mmio(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
 	if (unlikely(v->arch.retry)) {
 		v->arch.retry = false;
 		return guest_resume(v);
 	}
 	if (!(esr & ESR_ABT_WNR))
-		guest_set_reg(ctx, reg, extend(esr, bytes, *val));
+		guest_set_reg(ctx, ESR_DABT_SRT(esr), extend(esr, access_bytes(esr), v->arch.scratch));
 	guest_skip_insn();
 	return guest_resume(v);
+}
+
+int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	u64 *val = &v->arch.scratch;
+
+	v->exits[EXIT_MMIO]++;
+	if (unlikely(!is_mmio(esr)))
+		return bad_access(v, esr);
+	*val = 0;
+	if (esr & ESR_ABT_WNR)
+		*val = extend(0, access_bytes(esr), guest_get_reg(ctx, ESR_DABT_SRT(esr)));
+	if (unlikely(!vm_mmio(v, fault_address(), access_bytes(esr), esr & ESR_ABT_WNR, val)))
+		return bad_access(v, esr);
+	return finish_mmio(v, ctx, esr);
 }
 
 int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)

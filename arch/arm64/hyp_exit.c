@@ -20,6 +20,13 @@ const char *const arch_exit_names[] = {
 };
 _Static_assert(NR_GUEST_EXITS < EXIT_COUNTERS, "exit counters");
 
+int guest_resume_slow(struct vcpu *v)
+{
+	if (v->arch.vgic.dirty)
+		vgic_fold(v);
+	return READ_ONCE(v->requests) ? VCPU_EXIT_RESUME : REENTER;
+}
+
 int guest_crash(struct vcpu *v, const char *fmt, ...)
 {
 	u64 esr = read_sysreg(esr_el2), pc = read_sysreg(elr_el2);

@@ -239,11 +239,18 @@ bool vgicr_access(struct vcpu *v, void *dev, struct mmio_access *a);
 bool vgicd_v2_access(struct vcpu *v, void *dev, struct mmio_access *a);
 bool vgicc_access(struct vcpu *v, void *dev, struct mmio_access *a);
 /*
- * The registers that all distributor frames share: IGROUPR to ICFGR, 0x080 to 0xcff. `owner` has the
- * private interrupts; NULL: the frame has none.
+ * The registers that all distributor frames share: IGROUPR to ICFGR, at VGIC_COMMON and below
+ * VGIC_COMMON_END. The frame has `count` interrupts from `low` on, `owner` the private ones of them.
+ * Always true.
  */
-bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
+#define VGIC_COMMON	0x080
+#define VGIC_COMMON_END 0xd00
+bool vgic_common_access(struct vcpu *self, struct vcpu *owner, u32 low, u32 count,
 			struct mmio_access *a);
+static inline bool vgic_is_common(u64 offset)
+{
+	return offset - VGIC_COMMON < VGIC_COMMON_END - VGIC_COMMON;
+}
 void vgic_set_ctlr(struct vgic *g, u32 enables);
 /* Route an SPI; VIRQ_VCPU_MASK: nowhere. Under g->lock. */
 void vgic_set_target(struct vgic *g, u32 intid, u32 target);

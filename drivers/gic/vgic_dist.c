@@ -88,25 +88,29 @@ static void access_group(const struct vgic_frame *f, u32 first, struct mmio_acce
 	spin_unlock(&f->g->lock);
 }
 
-static void access_enable(const struct vgic_frame *f, u32 first, struct mmio_access *a)
+static __noinline void write_enable(const struct vgic_frame *f, u32 first, u32 val)
 {
 	u32 *enabled = enabled_of(f, first);
 
-	if (!a->write) {
-		a->value = READ_ONCE(*enabled);
-		return;
-	}
 	/* What is enabled now must not be what a timer wanted long ago. */
 	if (!first && !peek(f, first))
 		return;
 	vgic_peek_end(f->self);
 	spin_lock(&f->g->lock);
-	WRITE_ONCE(*enabled, *enabled | (u32)a->value);
+	WRITE_ONCE(*enabled, *enabled | val);
 	if (first)
 		WRITE_ONCE(f->g->spis, true);
-	for_each_bit (i, a->value, map)
+	for_each_bit (i, val, map)
 		vgic_set_bits(f->g, f->owner, first + i, VIRQ_ENABLED);
 	spin_unlock(&f->g->lock);
+}
+
+static void access_enable(const struct vgic_frame *f, u32 first, struct mmio_access *a)
+{
+	if (a->write)
+		write_enable(f, first, (u32)a->value);
+	else
+		a->value = READ_ONCE(*enabled_of(f, first));
 }
 
 static void access_disable(const struct vgic_frame *f, u32 first, struct mmio_access *a)
@@ -285,47 +289,43 @@ static void access_targets(const struct vgic_frame *f, u32 first, struct mmio_ac
 	a->value = val;
 }
 
+/* A run of registers; INTID 0 is at a multiple of its size. */
 struct bank {
 	void (*access)(const struct vgic_frame *f, u32 first, struct mmio_access *a);
-	u32 bits; /* an interrupt */
+	u16 mask; /* size - 1 */
+	u8 shift; /* from bytes to interrupts */
+	u8 sizes; /* bit map of 1, 2 and 4: only bytes may be accessed alone (IHI 0069 12.1.3) */
 };
+#define BITS(fn)  { fn, 0x7f, 3, 4 }
+#define PAIRS(fn) { fn, 0xff, 2, 4 }
+#define BYTES(fn) { fn, 0x3ff, 0, 1 | 2 | 4 }
 
 /* By offset / 0x80 (IHI 0069 12.8, IHI 0048 4.1.2). */
-static const struct bank banks[] = {
-	[1] = { access_group, 1 },
-	[2] = { access_enable, 1 },
-	[3] = { access_disable, 1 },
-	[4] = { access_set_pending, 1 },
-	[5] = { access_clear_pending, 1 },
-	[6] = { access_set_active, 1 },
-	[7] = { access_clear_active, 1 },
-	[8] = { access_priority, 8 },
-	[9] = { access_priority, 8 },
-	[16] = { access_targets, 8 },
-	[17] = { access_targets, 8 },
-	[24] = { access_config, 2 },
+static const struct bank banks[VGIC_COMMON_END / 0x80] = {
+	[1] = BITS(access_group),
+	[2] = BITS(access_enable),
+	[3] = BITS(access_disable),
+	[4] = BITS(access_set_pending),
+	[5] = BITS(access_clear_pending),
+	[6] = BITS(access_set_active),
+	[7] = BITS(access_clear_active),
+	[8 ... 15] = BYTES(access_priority),
+	[16 ... 23] = BYTES(access_targets),
+	[24 ... 25] = PAIRS(access_config),
 };
 
-bool vgic_common_access(struct vgic *g, struct vcpu *self, struct vcpu *owner,
+bool vgic_common_access(struct vcpu *self, struct vcpu *owner, u32 low, u32 count,
 			struct mmio_access *a)
 {
 	struct vgic_frame *f = &self->arch.vgic.frame;
 	const struct bank *b = &banks[a->offset / 0x80];
-	u32 first;
+	u32 first = (u32)(a->offset & b->mask) << b->shift;
 
-	if (a->offset / 0x80 >= ARRAY_SIZE(banks))
-		return false;
-	b = &banks[a->offset / 0x80];
-	if (!b->access || a->size > 4)
-		return false;
-	/* Only bytes may be accessed alone: reserved otherwise (IHI 0069 12.1.3). */
-	if (b->bits != 8 && a->size != 4)
-		return false;
-	/* Banks start at a multiple of 0x80 << (bits of an interrupt - 1), which is INTID 0. */
-	first = (u32)(a->offset & (0x80 * b->bits - 1)) * 8 / b->bits;
-	if (first >= VGIC_NR_INTIDS || (first < VGIC_NR_PRIVATE && !owner))
-		return false;
-	*f = (struct vgic_frame){ g, self, owner };
+	if (unlikely(!(a->size & b->sizes) || first - low >= count)) {
+		a->value = 0;
+		return true;
+	}
+	*f = (struct vgic_frame){ self->vm->arch.vgic, self, owner };
 	b->access(f, first, a);
 	return true;
 }

@@ -73,6 +73,8 @@ bool vgicd_v2_access(struct vcpu *v, void *dev, struct mmio_access *a)
 {
 	struct vgic *g = dev;
 
+	if (vgic_is_common(a->offset))
+		return vgic_common_access(v, v, 0, VGIC_NR_INTIDS, a);
 	switch (a->offset) {
 	case GICD_CTLR:
 		if (a->write)
@@ -91,8 +93,6 @@ bool vgicd_v2_access(struct vcpu *v, void *dev, struct mmio_access *a)
 		a->value = 0;
 		return true;
 	}
-	if (vgic_common_access(g, v, v, a))
-		return true;
 	if (a->offset >= GICD_CPENDSGIR && a->offset < GICD_SGI_END)
 		access_sgi_pending(v, a);
 	else

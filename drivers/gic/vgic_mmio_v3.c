@@ -73,10 +73,8 @@ static void access_route(struct vgic *g, struct mmio_access *a)
 	spin_unlock(&g->lock);
 }
 
-bool vgicd_v3_access(struct vcpu *v, void *dev, struct mmio_access *a)
+static __noinline bool other_access(struct vgic *g, struct mmio_access *a)
 {
-	struct vgic *g = dev;
-
 	switch (a->offset) {
 	case GICD_CTLR:
 		if (a->write)
@@ -85,15 +83,23 @@ bool vgicd_v3_access(struct vcpu *v, void *dev, struct mmio_access *a)
 			a->value = READ_ONCE(g->ctlr) | CTLR_ARE | CTLR_DS;
 		return true;
 	case GICD_TYPER: a->value = TYPER_VALUE; return true;
-	case GICD_IIDR: a->value = VGIC_IIDR; return true;
 	case GIC_PIDR2: a->value = VGIC_PIDR2_V3; return true;
 	}
-	if (vgic_common_access(g, v, NULL, a))
-		return true;
 	if (a->offset >= GICD_IROUTER && a->offset < GICD_IROUTER_END)
 		access_route(g, a);
 	else
 		a->value = 0;
+	return true;
+}
+
+bool vgicd_v3_access(struct vcpu *v, void *dev, struct mmio_access *a)
+{
+	if (vgic_is_common(a->offset))
+		return vgic_common_access(v, NULL, VGIC_NR_PRIVATE,
+					  VGIC_NR_INTIDS - VGIC_NR_PRIVATE, a);
+	if (a->offset != GICD_IIDR)
+		return other_access(dev, a);
+	a->value = VGIC_IIDR;
 	return true;
 }
 
@@ -135,8 +141,8 @@ bool vgicr_access(struct vcpu *v, void *dev, struct mmio_access *a)
 		return true;
 	}
 	a->offset -= GICR_SGI_FRAME;
-	/* The frame has the private interrupts alone: what follows them is reserved. */
-	if (!vgic_common_access(g, v, owner, a))
-		a->value = 0;
+	if (vgic_is_common(a->offset))
+		return vgic_common_access(v, owner, 0, VGIC_NR_PRIVATE, a);
+	a->value = 0;
 	return true;
 }
