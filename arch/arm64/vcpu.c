@@ -96,7 +96,7 @@ enum vcpu_exit arch_vcpu_enter(struct vcpu *v)
 
 bool arch_vcpu_wakeable(struct vcpu *v)
 {
-	return vgic_wakeable(v) || vtimer_deadline(v) <= arch_counter();
+	return vgic_wakeable(v) || vtimer_wakeable(v);
 }
 
 u64 arch_vcpu_next_deadline(struct vcpu *v)

@@ -141,12 +141,18 @@ void vgic_rescan(struct vgic *g)
 	}
 }
 
-static void take_posted(struct vgic_cpu *c)
+/* Anything queued, once what was posted is. */
+static bool take_posted(struct vgic_cpu *c)
 {
-	for (u32 w = 0; w < VGIC_WORDS; w++)
+	u64 any = 0;
+
+	for (u32 w = 0; w < VGIC_WORDS; w++) {
 		if (READ_ONCE(c->posted[w]))
 			/* Pairs with the release in vgic_notify(). */
 			c->queue[w] |= atomic_xchg_acquire(&c->posted[w], 0);
+		any |= c->queue[w];
+	}
+	return any;
 }
 
 /* SPIs that another vCPU deactivated while they were listed here. */
@@ -193,14 +199,17 @@ void vgic_fold(struct vcpu *v)
 void vgic_load(struct vcpu *v)
 {
 	struct vgic *g = v->vm->arch.vgic;
+	bool queued = take_posted(&v->arch.vgic);
 
-	take_posted(&v->arch.vgic);
 	if (g->soft) {
 		vgic_soft_load(v);
 		return;
 	}
 	vgic_hw.load(&v->arch.vgic);
-	vgic_lr_refill(v);
+	if (queued)
+		vgic_lr_refill(v);
+	else
+		vgic_lr_none_queued(v);
 }
 
 void vgic_put(struct vcpu *v)
@@ -309,7 +318,8 @@ bool vgic_would_signal(struct vcpu *v, u32 intid)
 			 pmr);
 }
 
-bool vgic_wakeable(struct vcpu *v)
+/* Of those posted or queued. */
+static __noinline bool any_signalled(struct vcpu *v)
 {
 	struct vgic *g = v->vm->arch.vgic;
 	struct vgic_cpu *c = &v->arch.vgic;
@@ -328,6 +338,16 @@ bool vgic_wakeable(struct vcpu *v)
 		}
 	}
 	return false;
+}
+
+bool vgic_wakeable(struct vcpu *v)
+{
+	const struct vgic_cpu *c = &v->arch.vgic;
+	u64 any = 0;
+
+	for (u32 w = 0; w < VGIC_WORDS; w++)
+		any |= READ_ONCE(c->queue[w]) | READ_ONCE(c->posted[w]);
+	return any && any_signalled(v);
 }
 
 void vgic_vcpu_reset(struct vcpu *v)

@@ -198,6 +198,8 @@ void vgic_hw_set_active(struct vcpu *v, u32 intid, bool on);
 
 void vgic_lr_sync(struct vcpu *v);
 void vgic_lr_refill(struct vcpu *v);
+/* The same when the queue is known to be empty. */
+void vgic_lr_none_queued(struct vcpu *v);
 /*
  * Set bits of an interrupt of the loaded vCPU, which is the caller's own, and list it at once if that
  * can be: what vgic_set_bits() does for it.

@@ -411,6 +411,15 @@ static void refill_best(struct vcpu *v)
 	set_hcr(c, hcr);
 }
 
+void vgic_lr_none_queued(struct vcpu *v)
+{
+	struct vgic_cpu *c = &v->arch.vgic;
+
+	c->dirty = false;
+	c->overflow = false;
+	set_hcr(c, base_hcr(v->vm->arch.vgic, c));
+}
+
 void vgic_lr_refill(struct vcpu *v)
 {
 	struct vgic_cpu *c = &v->arch.vgic;

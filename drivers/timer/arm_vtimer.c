@@ -178,15 +178,13 @@ void vtimer_write(struct vcpu *v, enum vtimer_reg reg, u64 val)
  */
 static void load_state(struct vcpu *v, struct vtimer *t, u64 now)
 {
+	u32 held = VIRQ_ACTIVE | VIRQ_HW; /* the guest has it, and will end it in hardware */
+	u32 word = READ_ONCE(v->arch.vgic.irq[t->intid]);
 	bool level = should_fire(t, now);
-	bool active = level;
-	u32 word;
 
-	vgic_set_line(v->vm, v, t->intid, level);
-	word = READ_ONCE(v->arch.vgic.irq[t->intid]);
-	if ((word & (VIRQ_ACTIVE | VIRQ_HW)) == (VIRQ_ACTIVE | VIRQ_HW))
-		active = true;
-	set_host_active(v, t, active);
+	if (level || (word & VIRQ_LINE))
+		vgic_set_line(v->vm, v, t->intid, level);
+	set_host_active(v, t, level || (word & held) == held);
 }
 
 void vtimer_load(struct vcpu *v)
@@ -274,11 +272,16 @@ u64 vtimer_deadline(struct vcpu *v)
 	return earliest;
 }
 
-bool vtimer_due(struct vcpu *v)
+bool vtimer_wakeable(struct vcpu *v)
 {
-	for (u32 i = 0; i < NR_TIMERS; i++)
-		if (v->arch.timer[i].direct && hw_should_fire(i))
+	u64 now = arch_counter();
+
+	for (u32 i = 0; i < NR_TIMERS; i++) {
+		struct vtimer *t = &v->arch.timer[i];
+
+		if (should_fire(t, now) && vgic_would_signal(v, t->intid))
 			return true;
+	}
 	return false;
 }
 

@@ -31,8 +31,8 @@ void vtimer_sync_lines(struct vcpu *v);
 
 /* Earliest counter value at which a timer would wake it, now or in the past included; ~0 = never. */
 u64 vtimer_deadline(struct vcpu *v);
-/* A direct timer of the loaded vCPU is due and would be signalled. */
-bool vtimer_due(struct vcpu *v);
+/* One of its timers would wake it now. Not loaded. */
+bool vtimer_wakeable(struct vcpu *v);
 
 /* Registers of the emulated physical timer. */
 enum vtimer_reg { VTIMER_TVAL, VTIMER_CTL, VTIMER_CVAL };
