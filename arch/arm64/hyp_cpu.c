@@ -65,6 +65,16 @@ static void no_fine_traps(void)
 	write_sysreg(0, SYS_HDFGWTR_EL2);
 }
 
+/* The counter is everybody's; the physical timer only where it is direct. */
+static void trap_timers(void)
+{
+	u64 cnthctl = arm64_vhe ? CNTHCTL_VHE_EL1PCTEN : CNTHCTL_NVHE_EL1PCTEN;
+
+	if (vtimer_phys_direct())
+		cnthctl |= CNTHCTL_VHE_EL1PTEN;
+	write_sysreg(cnthctl, cnthctl_el2);
+}
+
 static u64 choose_hcr(void)
 {
 	u64 hcr = ARM64_HCR_HOST | HCR_VM | HCR_SWIO | HCR_PTW | HCR_FB | HCR_BSU_IS | HCR_TSC |
@@ -91,12 +101,10 @@ void arm64_guest_cpu_init(void)
 		     mdcr_el2);
 	write_sysreg(0, hstr_el2);
 	write_sysreg(arm64_ids.midr, vpidr_el2);
-	write_sysreg(arm64_vhe ? CNTHCTL_VHE_EL1PCTEN | CNTHCTL_VHE_EL1PTEN :
-				 CNTHCTL_NVHE_EL1PCTEN,
-		     cnthctl_el2);
 	no_fine_traps();
 	hyp_fp_trap(true);
 	stage2_cpu_init();
 	vgic_cpu_init();
 	vtimer_cpu_init();
+	trap_timers();
 }

@@ -141,18 +141,27 @@ void vgic_rescan(struct vgic *g)
 	}
 }
 
-/* Anything queued, once what was posted is. */
-static bool take_posted(struct vgic_cpu *c)
+static __noinline void queue_posted(struct vgic_cpu *c)
 {
-	u64 any = 0;
-
-	for (u32 w = 0; w < VGIC_WORDS; w++) {
+	for (u32 w = 0; w < VGIC_WORDS; w++)
 		if (READ_ONCE(c->posted[w]))
 			/* Pairs with the release in vgic_notify(). */
 			c->queue[w] |= atomic_xchg_acquire(&c->posted[w], 0);
-		any |= c->queue[w];
-	}
-	return any;
+}
+
+/* By hand, since this is on the way of every load and compilers leave the loop. */
+_Static_assert(VGIC_WORDS == 4, "any_set()");
+static inline bool any_set(const u64 *map)
+{
+	return READ_ONCE(map[0]) | READ_ONCE(map[1]) | READ_ONCE(map[2]) | READ_ONCE(map[3]);
+}
+
+/* Anything queued, once what was posted is. */
+static inline bool take_posted(struct vgic_cpu *c)
+{
+	if (unlikely(any_set(c->posted)))
+		queue_posted(c);
+	return any_set(c->queue);
 }
 
 /* SPIs that another vCPU deactivated while they were listed here. */
@@ -343,11 +352,8 @@ static __noinline bool any_signalled(struct vcpu *v)
 bool vgic_wakeable(struct vcpu *v)
 {
 	const struct vgic_cpu *c = &v->arch.vgic;
-	u64 any = 0;
 
-	for (u32 w = 0; w < VGIC_WORDS; w++)
-		any |= READ_ONCE(c->queue[w]) | READ_ONCE(c->posted[w]);
-	return any && any_signalled(v);
+	return (any_set(c->queue) || any_set(c->posted)) && any_signalled(v);
 }
 
 void vgic_vcpu_reset(struct vcpu *v)
@@ -410,6 +416,7 @@ int vgic_vm_init(struct vm *vm, const char **why)
 	g->vm = vm;
 	g->model = platform.gic.kind == GIC_V3 ? VGIC_MODEL_V3 : VGIC_MODEL_V2;
 	g->soft = vm->config.irqchip == IRQCHIP_EXTERNAL;
+	g->hcr = VGIC_HCR_EN;
 	g->lock = (spinlock_t)SPINLOCK_INIT("vgic");
 	vm->arch.vgic = g;
 	return g->model == VGIC_MODEL_V3 ? add_windows_v3(vm, g) : add_windows_v2(vm, g);

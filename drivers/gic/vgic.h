@@ -41,6 +41,7 @@ struct vgic {
 	enum vgic_model model; /* registers the guest sees */
 	bool soft; /* CPU interface in software */
 	bool spis; /* an SPI was ever enabled */
+	u64 hcr; /* ICH_HCR_EL2 when all is in list registers */
 	u32 ctlr; /* GICD_CTLR: bit 0 EnableGrp0, bit 1 EnableGrp1 */
 	spinlock_t lock; /* guards configuration: enable, group, priority, trigger, routing */
 	u32 enabled[VGIC_NR_INTIDS / 32]; /* what GICD_ISENABLERn reads, n > 0 */
@@ -162,9 +163,9 @@ static inline bool virq_pending(u32 word)
 /* Pending, and both the interrupt and its group are enabled in the distributor. */
 static inline bool virq_deliverable(const struct vgic *g, u32 word)
 {
-	u32 group = word & VIRQ_GROUP1 ? 2 : 1;
+	u32 group = !!(word & VIRQ_GROUP1);
 
-	return (word & VIRQ_ENABLED) && virq_pending(word) && (READ_ONCE(g->ctlr) & group);
+	return (word & VIRQ_ENABLED) && virq_pending(word) && (READ_ONCE(g->ctlr) >> group & 1);
 }
 
 /* What v has to do with the interrupt: it holds it, or it is free and routed to v. */
@@ -205,6 +206,17 @@ void vgic_lr_none_queued(struct vcpu *v);
  * can be: what vgic_set_bits() does for it.
  */
 void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits);
+
+/* Raise the line of a private interrupt of the loaded vCPU, which is the caller's own. */
+static inline void vgic_raise_own(struct vcpu *v, u32 intid)
+{
+	struct vgic *g = v->vm->arch.vgic;
+
+	if (unlikely(g->soft))
+		vgic_post(g, v, intid, VIRQ_LINE);
+	else
+		vgic_lr_post(v, intid, VIRQ_LINE);
+}
 
 void vgic_v3_cpu_init(void);
 void vgic_v2_cpu_init(void);
@@ -253,6 +265,8 @@ static inline bool vgic_is_common(u64 offset)
 {
 	return offset - VGIC_COMMON < VGIC_COMMON_END - VGIC_COMMON;
 }
+/* Under g->lock. */
+void vgic_spis_in_use(struct vgic *g);
 void vgic_set_ctlr(struct vgic *g, u32 enables);
 /* Route an SPI; VIRQ_VCPU_MASK: nowhere. Under g->lock. */
 void vgic_set_target(struct vgic *g, u32 intid, u32 target);

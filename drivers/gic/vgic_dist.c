@@ -99,7 +99,7 @@ static __noinline void write_enable(const struct vgic_frame *f, u32 first, u32 v
 	spin_lock(&f->g->lock);
 	WRITE_ONCE(*enabled, *enabled | val);
 	if (first)
-		WRITE_ONCE(f->g->spis, true);
+		vgic_spis_in_use(f->g);
 	for_each_bit (i, val, map)
 		vgic_set_bits(f->g, f->owner, first + i, VIRQ_ENABLED);
 	spin_unlock(&f->g->lock);

@@ -25,11 +25,6 @@ static inline void lr_write(u32 lr, u64 val)
 		vgic_hw.write_lr(lr, val);
 }
 
-static inline u64 lr_empty(void)
-{
-	return likely(vgic_hw.sysregs) ? read_sysreg(SYS_ICH_ELRSR) : vgic_hw.empty();
-}
-
 static u64 *queue_of(struct vcpu *v, u32 intid)
 {
 	return &v->arch.vgic.queue[intid / 64];
@@ -201,11 +196,11 @@ static inline u32 listed(struct vcpu *v, u32 word, u64 val)
 
 static inline void fill_lr(struct vcpu *v, u32 lr, u32 intid, u64 val)
 {
-	lr_write(lr, val);
 	v->arch.vgic.lr_used |= BIT32(lr);
 	v->arch.vgic.lr_intid[lr] = (u16)intid;
 	if ((val & LR_PENDING) && is_guest_timer(intid))
 		v->guest_ticks++;
+	lr_write(lr, val);
 }
 
 static void list(struct vcpu *v, u32 lr, u32 intid)
@@ -235,30 +230,36 @@ static int find_lr(const struct vgic_cpu *c, u32 intid)
 }
 
 /*
- * Where an interrupt can go without a look at any other: the list register it had, if that has ended
- * unseen, or an unused one; -1: there is more to it.
+ * Where a private interrupt can go without a look at any other: the list register it had, if that has
+ * ended unseen, or an unused one; -1: there is more to it.
  */
-static inline int place_for(struct vcpu *v, u32 intid, u32 word)
+static inline int place_for(const struct vgic_cpu *c, u32 intid, u32 word)
 {
-	struct vgic_cpu *c = &v->arch.vgic;
 	u32 spare = ~c->lr_used & (u32)(BIT(vgic_hw.nr_lrs) - 1);
 	int lr;
 
-	if (unlikely(c->overflow || has_source(v->vm->arch.vgic, intid)))
+	if (unlikely(c->overflow || !vgic_hw.sysregs))
 		return -1;
 	if (!(word & VIRQ_LISTED))
 		return spare ? __builtin_ctz(spare) : -1;
 	lr = find_lr(c, intid);
-	return lr >= 0 && lr_empty() >> lr & 1 ? lr : -1;
+	return lr >= 0 && read_sysreg(SYS_ICH_ELRSR) >> lr & 1 ? lr : -1;
 }
 
+/* What becomes of the word of a private interrupt that is pending and goes into a list register. */
+static inline u32 freshly_listed(u32 word)
+{
+	return (word & VIRQ_EDGE ? word & ~VIRQ_PENDING : word) | VIRQ_LISTED | VIRQ_LRPEND;
+}
+
+/* No call but the last one: this is on the way of every tick. */
 void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 {
 	struct vgic *g = v->vm->arch.vgic;
 	struct vgic_cpu *c = &v->arch.vgic;
 	u32 *word = &c->irq[intid];
 	u32 old = READ_ONCE(*word), now;
-	int lr = place_for(v, intid, old);
+	int lr = place_for(c, intid, old);
 
 	do {
 		/* The end of the last one must not take this one along. */
@@ -267,7 +268,7 @@ void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 			vgic_post(g, v, intid, bits);
 			return;
 		}
-	} while (!atomic_cmpxchg_full(word, &old, listed(v, now, LR_PENDING))); /* vgic_post() */
+	} while (!atomic_cmpxchg_full(word, &old, freshly_listed(now))); /* vgic_post() */
 	fill_lr(v, (u32)lr, intid, fresh_lr_value(c, intid, now));
 }
 
@@ -372,11 +373,11 @@ static int best_queued(struct vcpu *v, u32 *best_rank)
 }
 
 /* SPIs may end on another vCPU than took them: then the end has to name its interrupt. */
-static u64 base_hcr(struct vgic *g, struct vgic_cpu *c)
+void vgic_spis_in_use(struct vgic *g)
 {
-	bool trap_dir = vgic_hw.tdir && (c->overflow || (g->spis && g->vm->nr_vcpus > 1));
-
-	return VGIC_HCR_EN | (trap_dir ? VGIC_HCR_TDIR : 0);
+	WRITE_ONCE(g->spis, true);
+	if (vgic_hw.tdir && g->vm->nr_vcpus > 1)
+		WRITE_ONCE(g->hcr, VGIC_HCR_EN | VGIC_HCR_TDIR);
 }
 
 static void set_hcr(struct vgic_cpu *c, u64 hcr)
@@ -405,9 +406,10 @@ static void refill_best(struct vcpu *v)
 		list(v, lr, (u32)intid);
 	}
 	c->overflow = best_queued(v, &left) >= 0;
-	hcr = base_hcr(g, c);
+	hcr = READ_ONCE(g->hcr);
 	if (c->overflow)
-		hcr |= VGIC_HCR_LRENPIE | (left < 32 ? VGIC_HCR_NPIE : 0);
+		hcr |= VGIC_HCR_LRENPIE | (vgic_hw.tdir ? VGIC_HCR_TDIR : 0) |
+		       (left < 32 ? VGIC_HCR_NPIE : 0);
 	set_hcr(c, hcr);
 }
 
@@ -417,7 +419,7 @@ void vgic_lr_none_queued(struct vcpu *v)
 
 	c->dirty = false;
 	c->overflow = false;
-	set_hcr(c, base_hcr(v->vm->arch.vgic, c));
+	set_hcr(c, READ_ONCE(v->vm->arch.vgic->hcr));
 }
 
 void vgic_lr_refill(struct vcpu *v)
@@ -435,7 +437,7 @@ void vgic_lr_refill(struct vcpu *v)
 			return;
 		}
 	}
-	set_hcr(c, base_hcr(v->vm->arch.vgic, c));
+	set_hcr(c, READ_ONCE(v->vm->arch.vgic->hcr));
 }
 
 bool vgic_lr_pending(struct vcpu *v)

@@ -54,16 +54,6 @@ static u64 read_hw_cval(u32 which)
 	return arm64_vhe ? read_sysreg(SYS_CNTV_CVAL_EL02) : read_sysreg(cntv_cval_el0);
 }
 
-static void write_hw_cval(u32 which, u64 val)
-{
-	if (which == TIMER_PHYS)
-		write_sysreg(val, SYS_CNTP_CVAL_EL02);
-	else if (arm64_vhe)
-		write_sysreg(val, SYS_CNTV_CVAL_EL02);
-	else
-		write_sysreg(val, cntv_cval_el0);
-}
-
 static bool armed(const struct vtimer *t)
 {
 	return (t->ctl & CTL_WRITABLE) == CNT_CTL_ENABLE;
@@ -116,7 +106,7 @@ static void vtimer_irq(struct irq_desc *d, void *arg)
 	t = &v->arch.timer[which];
 	t->active = true;
 	if (hw_should_fire(which))
-		vgic_set_bits(v->vm->arch.vgic, v, t->intid, VIRQ_LINE);
+		vgic_raise_own(v, t->intid);
 	else
 		/* Nobody will end this one: left active, it would swallow the next tick. */
 		set_host_active(v, t, false);
@@ -182,9 +172,32 @@ static void load_state(struct vcpu *v, struct vtimer *t, u64 now)
 	u32 word = READ_ONCE(v->arch.vgic.irq[t->intid]);
 	bool level = should_fire(t, now);
 
-	if (level || (word & VIRQ_LINE))
-		vgic_set_line(v->vm, v, t->intid, level);
+	if (level)
+		vgic_raise_own(v, t->intid);
+	else if (word & VIRQ_LINE)
+		vgic_set_line(v->vm, v, t->intid, false);
 	set_host_active(v, t, level || (word & held) == held);
+}
+
+static inline void load_both(const struct vtimer *virt, const struct vtimer *phys)
+{
+	write_sysreg(virt->cval, SYS_CNTV_CVAL_EL02);
+	write_sysreg(phys->cval, SYS_CNTP_CVAL_EL02);
+	dsb(sy);
+	isb();
+	write_sysreg(virt->ctl, SYS_CNTV_CTL_EL02);
+	write_sysreg(phys->ctl, SYS_CNTP_CTL_EL02);
+}
+
+static inline void load_virt(const struct vtimer *virt)
+{
+	if (arm64_vhe)
+		write_sysreg(virt->cval, SYS_CNTV_CVAL_EL02);
+	else
+		write_sysreg(virt->cval, cntv_cval_el0);
+	dsb(sy);
+	isb();
+	write_hw_ctl(TIMER_VIRT, virt->ctl);
 }
 
 void vtimer_load(struct vcpu *v)
@@ -196,20 +209,16 @@ void vtimer_load(struct vcpu *v)
 	if (phys->direct)
 		load_state(v, phys, now);
 	write_sysreg(virt->offset, cntvoff_el2);
-	write_hw_cval(TIMER_VIRT, virt->cval);
-	if (phys->direct)
-		write_hw_cval(TIMER_PHYS, phys->cval);
 	/*
-	 * The active state has reached the GIC before a timer can make its line high, and no timer is
-	 * enabled with the compare value of another vCPU.
+	 * DSB, ISB in between: the active state has reached the GIC before a timer can make its line
+	 * high, and no timer is enabled with the compare value of another vCPU.
 	 */
-	dsb(sy);
-	isb();
-	write_hw_ctl(TIMER_VIRT, virt->ctl);
-	if (phys->direct)
-		write_hw_ctl(TIMER_PHYS, phys->ctl);
-	else
+	if (phys->direct) {
+		load_both(virt, phys);
+	} else {
+		load_virt(virt);
 		emul_update(v);
+	}
 }
 
 static void put_one(struct vtimer *t, u32 which)
@@ -255,6 +264,11 @@ void vtimer_sync_lines(struct vcpu *v)
 }
 
 /* --- waiting ------------------------------------------------------------------------------------ */
+
+bool vtimer_phys_direct(void)
+{
+	return host_irq[TIMER_PHYS];
+}
 
 static u64 wake_time(struct vcpu *v, struct vtimer *t, u64 now)
 {

@@ -16,6 +16,8 @@ static inline bool is_guest_timer(u32 intid)
 
 /* Once per CPU, interrupts off. */
 void vtimer_cpu_init(void);
+/* Guests may reach the hardware's physical timer. After the boot CPU's vtimer_cpu_init(). */
+bool vtimer_phys_direct(void);
 void vtimer_vcpu_init(struct vcpu *v);
 /* Both timers off, lines low. Not loaded. */
 void vtimer_reset(struct vcpu *v);
