@@ -42,7 +42,7 @@ static void churn_pages(u32 cpu, void *arg)
 	struct selftest_ctx *t = arg;
 	u64 *page[8] = { NULL };
 
-	for (u32 i = selftest_rounds(1600); i; i--) {
+	for (u32 i = selftest_rounds(800); i; i--) {
 		u32 slot = (i * 7 + cpu) % ARRAY_SIZE(page);
 
 		if (page[slot]) {

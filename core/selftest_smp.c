@@ -53,7 +53,7 @@ u32 selftest_rounds(u32 all)
 
 static u32 lock_rounds(void)
 {
-	return selftest_rounds(2000);
+	return selftest_rounds(800);
 }
 
 static spinlock_t test_lock = SPINLOCK_INIT("selftest"); /* guards lock_sum */
