@@ -180,8 +180,10 @@ static int scan_range(const char **s, u64 *from, u64 *to)
 {
 	int err = scan_number(s, from);
 
+	if (err)
+		return err;
 	*to = *from;
-	if (!err && **s == '-') {
+	if (**s == '-') {
 		(*s)++;
 		err = scan_number(s, to);
 	}
