@@ -14,10 +14,10 @@
 #include "../../drivers/timer/arm_vtimer.h"
 #include "../../drivers/uart/vpl011.h"
 
-#define PHANDLE_GIC   1
-#define PHANDLE_CLOCK 2
-#define IRQ_SPI	      0
-#define IRQ_PPI	      1
+#define PHANDLE_GIC    1
+#define PHANDLE_CLOCK  2
+#define IRQ_SPI	       0
+#define IRQ_PPI	       1
 #define IRQ_LEVEL_HIGH 4
 
 /* PPIs of the architecture that this VM does not have: secure and EL2 timers. */
@@ -132,11 +132,12 @@ static void add_gic(struct tree *t, const struct vm *vm)
 	flag(t, "interrupt-controller");
 	if (v3) {
 		cell(t, "#redistributor-regions", 1);
-		regs(t, (u64[]){ GUEST_ARM64_GICD, KIB(64), GUEST_ARM64_GICR,
-				 vm->nr_vcpus * KIB(128) }, 4);
+		regs(t,
+		     (u64[]){ GUEST_ARM64_GICD, KIB(64), GUEST_ARM64_GICR, vm->nr_vcpus * KIB(128) },
+		     4);
 	} else {
-		regs(t, (u64[]){ GUEST_ARM64_GICD, KIB(4), GUEST_ARM64_GICC,
-				 GUEST_ARM64_GICC_SIZE }, 4);
+		regs(t, (u64[]){ GUEST_ARM64_GICD, KIB(4), GUEST_ARM64_GICC, GUEST_ARM64_GICC_SIZE },
+		     4);
 	}
 	cell(t, "phandle", PHANDLE_GIC);
 	end(t);

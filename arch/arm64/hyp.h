@@ -30,22 +30,22 @@
 #define ESR_EC_CP14_64 0x0c
 
 /* v->exits[], named in arch_exit_names[] in the same order. */
-#define GUEST_EXITS(X)    \
-	X(HVC, "hvc")     \
-	X(SMC, "smc")     \
+#define GUEST_EXITS(X)      \
+	X(HVC, "hvc")       \
+	X(SMC, "smc")       \
 	X(SYSREG, "sysreg") \
-	X(MMIO, "mmio")   \
-	X(WFI, "wfi")     \
-	X(IRQ, "irq")     \
-	X(FP, "fp")       \
-	X(UNDEF, "undef") \
+	X(MMIO, "mmio")     \
+	X(WFI, "wfi")       \
+	X(IRQ, "irq")       \
+	X(FP, "fp")         \
+	X(UNDEF, "undef")   \
 	X(FAULT, "fault")
 
 enum guest_exit {
 #define X(name, text) EXIT_##name,
 	GUEST_EXITS(X)
 #undef X
-	NR_GUEST_EXITS
+		NR_GUEST_EXITS
 };
 
 /* What an exit handler returns: an enum vcpu_exit, or this to enter the guest at once. */
@@ -60,8 +60,8 @@ void fp_restore(const struct fp_state *fp);
 void world_load(const struct guest_ctx *ctx);
 void world_put(struct guest_ctx *ctx);
 void world_reset(struct guest_ctx *ctx, u64 pc, u64 x0);
-u64 guest_reg_read(enum guest_reg reg); /* of the loaded vCPU */
-void guest_reg_write(enum guest_reg reg, u64 val);
+/* An exception to EL1 of the loaded vCPU, as far as EL1's registers go; returns its VBAR_EL1. */
+u64 world_raise(u64 esr, u64 elr, u64 spsr);
 const char *guest_reg_name(enum guest_reg reg);
 
 /* hyp_cpu.c. Traps that are the same for every guest. */

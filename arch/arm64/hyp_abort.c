@@ -69,7 +69,8 @@ static inline int finish_mmio(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 		return guest_resume(v);
 	}
 	if (!(esr & ESR_ABT_WNR))
-		guest_set_reg(ctx, ESR_DABT_SRT(esr), extend(esr, access_bytes(esr), v->arch.scratch));
+		guest_set_reg(ctx, ESR_DABT_SRT(esr),
+			      extend(esr, access_bytes(esr), v->arch.scratch));
 	guest_skip_insn();
 	return guest_resume(v);
 }
@@ -116,10 +117,9 @@ static u64 vector_offset(u64 pstate)
 void guest_inject_undef(void)
 {
 	u64 pstate = read_sysreg(spsr_el2);
+	u64 vbar = world_raise((u64)ESR_EC_UNKNOWN << ESR_EC_SHIFT | ESR_IL, read_sysreg(elr_el2),
+			       pstate);
 
-	guest_reg_write(GUEST_ESR, (u64)ESR_EC_UNKNOWN << ESR_EC_SHIFT | ESR_IL);
-	guest_reg_write(GUEST_ELR, read_sysreg(elr_el2));
-	guest_reg_write(GUEST_SPSR, pstate);
-	write_sysreg(guest_reg_read(GUEST_VBAR) + vector_offset(pstate), elr_el2);
+	write_sysreg(vbar + vector_offset(pstate), elr_el2);
 	write_sysreg(PSR_EL1H | PSR_D | PSR_A | PSR_I | PSR_F, spsr_el2);
 }

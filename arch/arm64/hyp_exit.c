@@ -16,7 +16,7 @@ const char *const arch_exit_names[] = {
 #define X(name, text) text,
 	GUEST_EXITS(X)
 #undef X
-	NULL,
+		NULL,
 };
 _Static_assert(NR_GUEST_EXITS < EXIT_COUNTERS, "exit counters");
 
@@ -98,26 +98,16 @@ static int exit_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 }
 
 const guest_exit_fn guest_exit_table[64] = {
-	[ESR_EC_UNKNOWN] = exit_unknown,
-	[ESR_EC_WFX] = exit_wfx,
-	[0x02] = exit_unknown,
-	[ESR_EC_CP15_32 ... ESR_EC_CP14_LS] = exit_undef,
-	[ESR_EC_FP] = exit_fp,
-	[0x08] = exit_unknown,
-	[ESR_EC_PAUTH] = exit_undef,
-	[0x0a ... 0x0b] = exit_unknown,
-	[ESR_EC_CP14_64] = exit_undef,
-	[0x0d ... 0x15] = exit_unknown,
-	[ESR_EC_HVC64] = exit_hvc,
-	[ESR_EC_SMC64] = exit_smc,
-	[ESR_EC_SYS64] = exit_sysreg,
-	[ESR_EC_SVE] = exit_undef,
-	[0x1a ... 0x1c] = exit_unknown,
-	[ESR_EC_SME] = exit_undef,
-	[0x1e ... 0x1f] = exit_unknown,
-	[ESR_EC_IABT_LOW] = exit_insn_abort,
-	[0x21 ... 0x23] = exit_unknown,
-	[ESR_EC_DABT_LOW] = exit_data_abort,
+	[ESR_EC_UNKNOWN] = exit_unknown, [ESR_EC_WFX] = exit_wfx,
+	[0x02] = exit_unknown,		 [ESR_EC_CP15_32... ESR_EC_CP14_LS] = exit_undef,
+	[ESR_EC_FP] = exit_fp,		 [0x08] = exit_unknown,
+	[ESR_EC_PAUTH] = exit_undef,	 [0x0a ... 0x0b] = exit_unknown,
+	[ESR_EC_CP14_64] = exit_undef,	 [0x0d ... 0x15] = exit_unknown,
+	[ESR_EC_HVC64] = exit_hvc,	 [ESR_EC_SMC64] = exit_smc,
+	[ESR_EC_SYS64] = exit_sysreg,	 [ESR_EC_SVE] = exit_undef,
+	[0x1a ... 0x1c] = exit_unknown,	 [ESR_EC_SME] = exit_undef,
+	[0x1e ... 0x1f] = exit_unknown,	 [ESR_EC_IABT_LOW] = exit_insn_abort,
+	[0x21 ... 0x23] = exit_unknown,	 [ESR_EC_DABT_LOW] = exit_data_abort,
 	[0x25 ... 0x3f] = exit_unknown,
 };
 

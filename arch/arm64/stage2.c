@@ -92,7 +92,10 @@ static void flush_range(const struct stage2 *s2, gpaddr_t gpa, u64 size)
 	}
 	flush_begin(s2, &flags, &former);
 	for (u64 off = 0; off < size; off += PAGE_SIZE)
-		__asm__ volatile("tlbi ipas2e1is, %0" : : "r"((gpa + off) >> PAGE_SHIFT) : "memory");
+		__asm__ volatile("tlbi ipas2e1is, %0"
+				 :
+				 : "r"((gpa + off) >> PAGE_SHIFT)
+				 : "memory");
 	flush_end(flags, former);
 }
 
@@ -338,7 +341,7 @@ static void unload(void *arg)
 /* No CPU may walk these tables any more, not even ahead of need. */
 static void unload_everywhere(u64 vttbr)
 {
-	for_each_online_cpu (c) {
+	for_each_online_cpu(c) {
 		while (READ_ONCE(*per_cpu_ptr(vttbr_loaded, c)) == vttbr)
 			smp_call((u32)c, unload, &vttbr);
 	}

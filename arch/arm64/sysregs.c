@@ -23,18 +23,17 @@ static u64 id_regs[8][8];
 #define PFR0_CSV2  56
 #define PFR1_KEEP  (F(0) | F(4))
 #define DFR0_VALUE (6UL | 1UL << 12 | 1UL << 20) /* Armv8 debug, the two breakpoints it demands */
-#define ISAR0_KEEP                                                                            \
+#define ISAR0_KEEP                                                                             \
 	(F(4) | F(8) | F(12) | F(16) | F(20) | F(28) | F(32) | F(36) | F(40) | F(44) | F(48) | \
 	 F(52) | F(56) | F(60))
-#define ISAR1_KEEP \
-	(F(0) | F(12) | F(16) | F(20) | F(32) | F(36) | F(40) | F(44) | F(48) | F(52))
-#define MMFR0_KEEP   (F(4) | F(8) | F(12) | F(16) | F(24) | F(44))
-#define MMFR0_TGRAN4 28
-#define MMFR0_TGRAN16 20
+#define ISAR1_KEEP     (F(0) | F(12) | F(16) | F(20) | F(32) | F(36) | F(40) | F(44) | F(48) | F(52))
+#define MMFR0_KEEP     (F(4) | F(8) | F(12) | F(16) | F(24) | F(44))
+#define MMFR0_TGRAN4   28
+#define MMFR0_TGRAN16  20
 #define MMFR0_PA_36BIT 1U
-#define MMFR1_KEEP   (F(12) | F(20))
-#define MMFR1_HAFDBS 0
-#define MMFR2_KEEP                                                                     \
+#define MMFR1_KEEP     (F(12) | F(20))
+#define MMFR1_HAFDBS   0
+#define MMFR2_KEEP \
 	(F(0) | F(4) | F(8) | F(16) | F(20) | F(28) | F(32) | F(36) | F(48) | F(52) | F(60))
 
 static u64 at_most(u64 reg, u32 shift, u32 limit)

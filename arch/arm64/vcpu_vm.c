@@ -98,10 +98,10 @@ static int add_devices(struct vm *vm, const char **why)
 /* At the top of RAM, above whatever the image needs. */
 static int add_device_tree(struct vm *vm, gpaddr_t image_end, gpaddr_t *dtb, const char **why)
 {
-	void *va;
+	gpaddr_t at = ALIGN_DOWN(GUEST_ARM64_RAM + vm->config.memory, DTB_SIZE) - DTB_SIZE;
+	void *va = at >= image_end ? vm_gpa_to_va(vm, at, DTB_SIZE, true) : NULL;
 
-	*dtb = ALIGN_DOWN(GUEST_ARM64_RAM + vm->config.memory, DTB_SIZE) - DTB_SIZE;
-	va = *dtb >= image_end ? vm_gpa_to_va(vm, *dtb, DTB_SIZE, true) : NULL;
+	*dtb = at;
 	if (!va) {
 		*why = "no room for the device tree above the image";
 		return -ENOSPC;

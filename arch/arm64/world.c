@@ -53,41 +53,18 @@ void world_put(struct guest_ctx *ctx)
 	}
 }
 
-u64 guest_reg_read(enum guest_reg reg)
+u64 world_raise(u64 esr, u64 elr, u64 spsr)
 {
-	switch (reg) {
-#define R(name, crn, crm, op2)                                                  \
-	case GUEST_##name:                                                      \
-		return arm64_vhe ? read_sysreg(EL12(crn, crm, op2)) :           \
-				   read_sysreg(EL1(crn, crm, op2));
-		GUEST_REGS_EL1(R)
-#undef R
-#define R(name, encoding) \
-	case GUEST_##name: return read_sysreg(encoding);
-		GUEST_REGS_COMMON(R)
-#undef R
-	default: return 0;
+	if (arm64_vhe) {
+		write_sysreg(esr, EL12(5, 2, 0)); /* ESR */
+		write_sysreg(elr, EL12(4, 0, 1)); /* ELR */
+		write_sysreg(spsr, EL12(4, 0, 0)); /* SPSR */
+		return read_sysreg(EL12(12, 0, 0)); /* VBAR */
 	}
-}
-
-void guest_reg_write(enum guest_reg reg, u64 val)
-{
-	switch (reg) {
-#define R(name, crn, crm, op2)                                          \
-	case GUEST_##name:                                              \
-		if (arm64_vhe)                                          \
-			write_sysreg(val, EL12(crn, crm, op2));         \
-		else                                                    \
-			write_sysreg(val, EL1(crn, crm, op2));          \
-		return;
-		GUEST_REGS_EL1(R)
-#undef R
-#define R(name, encoding) \
-	case GUEST_##name: write_sysreg(val, encoding); return;
-		GUEST_REGS_COMMON(R)
-#undef R
-	default: return;
-	}
+	write_sysreg(esr, esr_el1);
+	write_sysreg(elr, elr_el1);
+	write_sysreg(spsr, spsr_el1);
+	return read_sysreg(vbar_el1);
 }
 
 const char *guest_reg_name(enum guest_reg reg)

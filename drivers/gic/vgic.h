@@ -16,14 +16,14 @@
 #include <cupel/vm.h>
 
 /* The state word. */
-#define VIRQ_PENDING BIT32(0) /* latched: an edge, or set by the guest */
-#define VIRQ_LINE    BIT32(1) /* level of the input; level-sensitive interrupts only */
-#define VIRQ_ACTIVE  BIT32(2) /* as of the last fold, when LISTED */
-#define VIRQ_ENABLED BIT32(3)
-#define VIRQ_GROUP1  BIT32(4)
-#define VIRQ_EDGE    BIT32(5)
-#define VIRQ_LISTED  BIT32(6) /* in a list register of the holder */
-#define VIRQ_HW	     BIT32(7) /* stands for a host interrupt, which the guest's EOI deactivates */
+#define VIRQ_PENDING	  BIT32(0) /* latched: an edge, or set by the guest */
+#define VIRQ_LINE	  BIT32(1) /* level of the input; level-sensitive interrupts only */
+#define VIRQ_ACTIVE	  BIT32(2) /* as of the last fold, when LISTED */
+#define VIRQ_ENABLED	  BIT32(3)
+#define VIRQ_GROUP1	  BIT32(4)
+#define VIRQ_EDGE	  BIT32(5)
+#define VIRQ_LISTED	  BIT32(6) /* in a list register of the holder */
+#define VIRQ_HW		  BIT32(7) /* stands for a host interrupt, which the guest's EOI deactivates */
 #define VIRQ_PRIO_SHIFT	  8 /* 5 bits: the top ones of the priority byte */
 #define VIRQ_PRIO_MASK	  0x1f
 #define VIRQ_TARGET_SHIFT 13 /* SPI: vCPU it is routed to */
@@ -51,35 +51,35 @@ struct vgic {
 };
 
 /* List registers, in the layout of ICH_LRn_EL2 (12.4.10) whatever the chip. */
-#define LR_INTID_MASK  0xffffffffUL
+#define LR_INTID_MASK	0xffffffffUL
 #define LR_PINTID_SHIFT 32
-#define LR_EOI	       BIT(41)
-#define LR_PRIO_SHIFT  51 /* of the 5 bits */
-#define LR_GROUP1      BIT(60)
-#define LR_HW	       BIT(61)
-#define LR_PENDING     BIT(62)
-#define LR_ACTIVE      BIT(63)
-#define LR_CPUID_SHIFT 10 /* GICv2: source of an SGI, within the field of the INTID */
+#define LR_EOI		BIT(41)
+#define LR_PRIO_SHIFT	51 /* of the 5 bits */
+#define LR_GROUP1	BIT(60)
+#define LR_HW		BIT(61)
+#define LR_PENDING	BIT(62)
+#define LR_ACTIVE	BIT(63)
+#define LR_CPUID_SHIFT	10 /* GICv2: source of an SGI, within the field of the INTID */
 
 /* ICH_HCR_EL2 (12.4.7); GICH_HCR has the same low bits (IHI 0048 5.3.1). */
-#define VGIC_HCR_EN	  BIT(0)
-#define VGIC_HCR_UIE	  BIT(1)
-#define VGIC_HCR_LRENPIE  BIT(2)
-#define VGIC_HCR_NPIE	  BIT(3)
-#define VGIC_HCR_TC	  BIT(10)
-#define VGIC_HCR_TALL0	  BIT(11)
-#define VGIC_HCR_TALL1	  BIT(12)
-#define VGIC_HCR_TDIR	  BIT(14)
+#define VGIC_HCR_EN		BIT(0)
+#define VGIC_HCR_UIE		BIT(1)
+#define VGIC_HCR_LRENPIE	BIT(2)
+#define VGIC_HCR_NPIE		BIT(3)
+#define VGIC_HCR_TC		BIT(10)
+#define VGIC_HCR_TALL0		BIT(11)
+#define VGIC_HCR_TALL1		BIT(12)
+#define VGIC_HCR_TDIR		BIT(14)
 #define VGIC_HCR_EOICOUNT_SHIFT 27
 
 #define SYS_ICH_LR0   S3_4_C12_C12_0
 #define SYS_ICH_ELRSR S3_4_C12_C11_5
 
 /* ICH_VMCR_EL2 (12.4.8) */
-#define VMCR_VENG0	BIT(0)
-#define VMCR_VENG1	BIT(1)
-#define VMCR_VEOIM	BIT(9)
-#define VMCR_PMR_SHIFT	24
+#define VMCR_VENG0     BIT(0)
+#define VMCR_VENG1     BIT(1)
+#define VMCR_VEOIM     BIT(9)
+#define VMCR_PMR_SHIFT 24
 
 /* How list registers are reached; chosen at boot. */
 struct vgic_hw {
@@ -136,8 +136,7 @@ bool vgic_would_signal(struct vcpu *v, u32 intid);
 
 static inline u32 *vgic_word(struct vgic *g, struct vcpu *v, u32 intid)
 {
-	return intid < VGIC_NR_PRIVATE ? &v->arch.vgic.irq[intid] :
-					 &g->spi[intid - VGIC_NR_PRIVATE];
+	return intid < VGIC_NR_PRIVATE ? &v->arch.vgic.irq[intid] : &g->spi[intid - VGIC_NR_PRIVATE];
 }
 
 static inline u32 virq_prio(u32 word)

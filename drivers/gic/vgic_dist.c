@@ -42,8 +42,7 @@ static bool peek(const struct vgic_frame *f, u32 first)
 	for (u32 i = first; i < first + 32; i++) {
 		u32 word = READ_ONCE(*word_of(f, i));
 
-		if ((word & VIRQ_LISTED) &&
-		    !vgic_peek(f->self, f->g->vm->vcpu[virq_holder(word)]))
+		if ((word & VIRQ_LISTED) && !vgic_peek(f->self, f->g->vm->vcpu[virq_holder(word)]))
 			return false;
 	}
 	return true;
@@ -54,7 +53,7 @@ static u64 gather(const struct vgic_frame *f, u32 first, u32 bits)
 	u64 val = 0;
 
 	for (u32 i = 0; i < 32; i++)
-		val |= (u64)!!(READ_ONCE(*word_of(f, first + i)) & bits) << i;
+		val |= (u64) !!(READ_ONCE(*word_of(f, first + i)) & bits) << i;
 	return val;
 }
 
@@ -100,8 +99,7 @@ static __noinline void write_enable(const struct vgic_frame *f, u32 first, u32 v
 	WRITE_ONCE(*enabled, *enabled | val);
 	if (first)
 		vgic_spis_in_use(f->g);
-	for_each_bit (i, val, map)
-		vgic_set_bits(f->g, f->owner, first + i, VIRQ_ENABLED);
+	for_each_bit(i, val, map) vgic_set_bits(f->g, f->owner, first + i, VIRQ_ENABLED);
 	spin_unlock(&f->g->lock);
 }
 
@@ -123,7 +121,7 @@ static void access_disable(const struct vgic_frame *f, u32 first, struct mmio_ac
 	}
 	spin_lock(&f->g->lock);
 	WRITE_ONCE(*enabled, *enabled & ~(u32)a->value);
-	for_each_bit (i, a->value, map)
+	for_each_bit(i, a->value, map)
 		look_again(f, first + i, change(word_of(f, first + i), VIRQ_ENABLED, 0));
 	spin_unlock(&f->g->lock);
 }
@@ -135,8 +133,8 @@ static u64 gather_pending(const struct vgic_frame *f, u32 first)
 	for (u32 i = 0; i < 32; i++) {
 		u32 word = READ_ONCE(*word_of(f, first + i));
 
-		if (virq_pending(word) || (word & (VIRQ_LISTED | VIRQ_LRPEND)) ==
-						  (VIRQ_LISTED | VIRQ_LRPEND))
+		if (virq_pending(word) ||
+		    (word & (VIRQ_LISTED | VIRQ_LRPEND)) == (VIRQ_LISTED | VIRQ_LRPEND))
 			val |= BIT(i);
 	}
 	return val;
@@ -157,7 +155,7 @@ static void access_set_pending(const struct vgic_frame *f, u32 first, struct mmi
 		a->value = gather_pending(f, first);
 		return;
 	}
-	for_each_bit (i, settable(f, first, a->value), map)
+	for_each_bit(i, settable(f, first, a->value), map)
 		vgic_set_bits(f->g, f->owner, first + i, VIRQ_PENDING);
 }
 
@@ -170,7 +168,7 @@ static void access_clear_pending(const struct vgic_frame *f, u32 first, struct m
 		a->value = gather_pending(f, first);
 		return;
 	}
-	for_each_bit (i, settable(f, first, a->value), map)
+	for_each_bit(i, settable(f, first, a->value), map)
 		look_again(f, first + i, change(word_of(f, first + i), VIRQ_PENDING, 0));
 }
 
@@ -199,8 +197,7 @@ static void access_set_active(const struct vgic_frame *f, u32 first, struct mmio
 		a->value = gather(f, first, VIRQ_ACTIVE);
 		return;
 	}
-	for_each_bit (i, a->value, map)
-		set_active(f, first + i);
+	for_each_bit(i, a->value, map) set_active(f, first + i);
 }
 
 static void access_clear_active(const struct vgic_frame *f, u32 first, struct mmio_access *a)
@@ -212,8 +209,7 @@ static void access_clear_active(const struct vgic_frame *f, u32 first, struct mm
 		a->value = gather(f, first, VIRQ_ACTIVE);
 		return;
 	}
-	for_each_bit (i, a->value, map)
-		vgic_deactivate(f->g, f->self, f->owner, first + i);
+	for_each_bit(i, a->value, map) vgic_deactivate(f->g, f->self, f->owner, first + i);
 }
 
 static void access_priority(const struct vgic_frame *f, u32 first, struct mmio_access *a)
@@ -227,8 +223,9 @@ static void access_priority(const struct vgic_frame *f, u32 first, struct mmio_a
 		u32 prio = a->value >> (8 * i + 3) & VIRQ_PRIO_MASK;
 
 		if (a->write)
-			look_again(f, first + i, change(word, VIRQ_PRIO_MASK << VIRQ_PRIO_SHIFT,
-							prio << VIRQ_PRIO_SHIFT));
+			look_again(f, first + i,
+				   change(word, VIRQ_PRIO_MASK << VIRQ_PRIO_SHIFT,
+					  prio << VIRQ_PRIO_SHIFT));
 		val |= (u64)virq_prio(READ_ONCE(*word)) << (8 * i + 3);
 	}
 	if (a->write)

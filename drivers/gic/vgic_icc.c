@@ -145,7 +145,8 @@ bool vgic_icc_access(struct vcpu *v, u32 reg, bool write, u64 *val)
 		if (write)
 			vgic_icc_sgi(v, *val, false);
 		return write;
-	case ICC_REG(12, 11, 6): return write; /* ICC_ASGI1R_EL1: there is no other security state */
+	case ICC_REG(12, 11, 6):
+		return write; /* ICC_ASGI1R_EL1: there is no other security state */
 	case ICC_REG(12, 11, 1):
 		if (write && (*val & 0xffffff) < VGIC_NR_INTIDS)
 			vgic_deactivate(g, v, v, *val & 0xffffff);

@@ -42,8 +42,8 @@ static u32 next_queued(struct vcpu *v, u32 from)
 	return VGIC_NR_INTIDS;
 }
 
-#define for_each_queued(v, intid)                                      \
-	for (u32 intid = next_queued(v, 0); intid < VGIC_NR_INTIDS;    \
+#define for_each_queued(v, intid)                                   \
+	for (u32 intid = next_queued(v, 0); intid < VGIC_NR_INTIDS; \
 	     intid = next_queued(v, intid + 1))
 
 /* GICv2: an SGI comes from somebody, and that somebody is part of it. */
@@ -106,7 +106,8 @@ static void end_of_unlisted(struct vcpu *v)
 	struct vgic *g = v->vm->arch.vgic;
 	u32 best = 0, best_prio = VGIC_PRIO_IDLE;
 
-	for_each_queued(v, intid) {
+	for_each_queued(v, intid)
+	{
 		u32 word = READ_ONCE(*vgic_word(g, v, intid));
 
 		if ((word & (VIRQ_ACTIVE | VIRQ_LISTED)) == VIRQ_ACTIVE &&
@@ -359,7 +360,8 @@ static int best_queued(struct vcpu *v, u32 *best_rank)
 	int best = -1;
 
 	*best_rank = ~0U;
-	for_each_queued(v, intid) {
+	for_each_queued(v, intid)
+	{
 		u32 word = READ_ONCE(*vgic_word(g, v, intid));
 
 		if (!wanted(g, v, intid, word)) {

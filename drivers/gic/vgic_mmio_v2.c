@@ -21,17 +21,17 @@
 #define SGIR_LIST(val)	 ((u32)((val) >> 16 & 0xff))
 enum { FILTER_LIST, FILTER_OTHERS, FILTER_SELF };
 
-#define GICC_CTLR  0x0000
-#define GICC_PMR   0x0004
-#define GICC_BPR   0x0008
-#define GICC_IAR   0x000c
-#define GICC_EOIR  0x0010
-#define GICC_RPR   0x0014
-#define GICC_HPPIR 0x0018
-#define GICC_ABPR  0x001c
-#define GICC_APR0  0x00d0
-#define GICC_IIDR  0x00fc
-#define GICC_DIR   0x1000
+#define GICC_CTLR	  0x0000
+#define GICC_PMR	  0x0004
+#define GICC_BPR	  0x0008
+#define GICC_IAR	  0x000c
+#define GICC_EOIR	  0x0010
+#define GICC_RPR	  0x0014
+#define GICC_HPPIR	  0x0018
+#define GICC_ABPR	  0x001c
+#define GICC_APR0	  0x00d0
+#define GICC_IIDR	  0x00fc
+#define GICC_DIR	  0x1000
 #define GICC_CTLR_ENABLES 3
 #define GICC_CTLR_EOIMODE BIT(9)
 #define GICC_INTID(val)	  ((u32)(val) & 0x3ff)

@@ -24,11 +24,11 @@
 #define IROUTER_IRM BIT(31)
 #define IROUTER_AFF 0xff00ffffffUL
 
-#define GICR_STRIDE    0x20000
-#define GICR_SGI_FRAME 0x10000
-#define GICR_IIDR      0x0004
-#define GICR_TYPER     0x0008
-#define GICR_WAKER     0x0014
+#define GICR_STRIDE	0x20000
+#define GICR_SGI_FRAME	0x10000
+#define GICR_IIDR	0x0004
+#define GICR_TYPER	0x0008
+#define GICR_WAKER	0x0014
 #define GICR_TYPER_LAST BIT(4)
 #define WAKER_SLEEP	BIT(1)
 #define WAKER_ASLEEP	BIT(2)

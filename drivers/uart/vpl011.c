@@ -27,14 +27,14 @@
 #define UARTDMACR 0x048
 #define UARTID	  0xfe0 /* UARTPeriphID0 to UARTPCellID3, 4 bytes apart */
 
-#define FR_RXFE BIT(4)
-#define FR_TXFE BIT(7)
-#define INT_TX	BIT32(5)
+#define FR_RXFE	 BIT(4)
+#define FR_TXFE	 BIT(7)
+#define INT_TX	 BIT32(5)
 #define INT_MASK 0x7ffU
 
-#define NR_REGS	    (UARTDMACR / 4 + 1)
-#define CR_RESET    0x300
-#define IFLS_RESET  0x12
+#define NR_REGS	     (UARTDMACR / 4 + 1)
+#define CR_RESET     0x300
+#define IFLS_RESET   0x12
 #define LINE_MAX_LEN 120
 
 struct vpl011 {
