@@ -69,11 +69,7 @@ u64 world_raise(u64 esr, u64 elr, u64 spsr)
 
 const char *guest_reg_name(enum guest_reg reg)
 {
-	static const char *const names[] = {
-#define R(name, ...) [GUEST_##name] = #name,
-		GUEST_REGS_EL1(R) GUEST_REGS_COMMON(R)
-#undef R
-	};
+	static const char *const names[] = GUEST_REG_NAMES;
 
 	return reg < NR_GUEST_REGS ? names[reg] : "?";
 }

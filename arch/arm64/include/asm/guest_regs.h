@@ -45,4 +45,11 @@ enum guest_reg {
 		NR_GUEST_REGS
 };
 
+/* Initializer of an array by enum guest_reg. */
+#define GUEST_REG_NAME(name, ...) [GUEST_##name] = #name,
+#define GUEST_REG_NAMES                                                         \
+	{                                                                       \
+		GUEST_REGS_EL1(GUEST_REG_NAME) GUEST_REGS_COMMON(GUEST_REG_NAME) \
+	}
+
 #endif
