@@ -34,7 +34,8 @@ void arch_vcpu_load(struct vcpu *v)
 	stage2_load(v);
 	write_sysreg(v->arch.vmpidr, vmpidr_el2);
 	world_load(v->arch.cur);
-	write_sysreg(v->arch.hcr, hcr_el2);
+	if (read_sysreg(hcr_el2) != v->arch.hcr)
+		write_sysreg(v->arch.hcr, hcr_el2);
 	vtimer_load(v);
 	vgic_load(v);
 }

@@ -17,6 +17,12 @@ _Static_assert(offsetof(struct fp_state, fpsr) == 512, "world_switch.S");
 #define EL12(crn, crm, op2) S3_5_C##crn##_C##crm##_##op2
 #define EL1(crn, crm, op2)  S3_0_C##crn##_C##crm##_##op2
 
+#define write_if_new(value, encoding)                    \
+	do {                                             \
+		if (read_sysreg(encoding) != (value))    \
+			write_sysreg((value), encoding); \
+	} while (0)
+
 void world_load(const struct guest_ctx *ctx)
 {
 	const u64 *sys = ctx->sys;
@@ -28,9 +34,15 @@ void world_load(const struct guest_ctx *ctx)
 #define R(name, crn, crm, op2) write_sysreg(sys[GUEST_##name], EL12(crn, crm, op2));
 		GUEST_REGS_EL1(R)
 #undef R
+#define R(name, crn, crm, op2) write_if_new(sys[GUEST_##name], EL12(crn, crm, op2));
+		GUEST_REGS_EL1_STICKY(R)
+#undef R
 	} else {
 #define R(name, crn, crm, op2) write_sysreg(sys[GUEST_##name], EL1(crn, crm, op2));
 		GUEST_REGS_EL1(R)
+#undef R
+#define R(name, crn, crm, op2) write_if_new(sys[GUEST_##name], EL1(crn, crm, op2));
+		GUEST_REGS_EL1_STICKY(R)
 #undef R
 	}
 }
@@ -45,10 +57,12 @@ void world_put(struct guest_ctx *ctx)
 	if (arm64_vhe) {
 #define R(name, crn, crm, op2) sys[GUEST_##name] = read_sysreg(EL12(crn, crm, op2));
 		GUEST_REGS_EL1(R)
+		GUEST_REGS_EL1_STICKY(R)
 #undef R
 	} else {
 #define R(name, crn, crm, op2) sys[GUEST_##name] = read_sysreg(EL1(crn, crm, op2));
 		GUEST_REGS_EL1(R)
+		GUEST_REGS_EL1_STICKY(R)
 #undef R
 	}
 }

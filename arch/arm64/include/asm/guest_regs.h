@@ -16,7 +16,6 @@
 	R(CPACR, 1, 0, 2)       \
 	R(TTBR0, 2, 0, 0)       \
 	R(TTBR1, 2, 0, 1)       \
-	R(TCR, 2, 0, 2)         \
 	R(SPSR, 4, 0, 0)        \
 	R(ELR, 4, 0, 1)         \
 	R(AFSR0, 5, 1, 0)       \
@@ -29,6 +28,12 @@
 	R(CONTEXTIDR, 13, 0, 1) \
 	R(CNTKCTL, 14, 1, 0)
 
+/*
+ * As GUEST_REGS_EL1, but written only when they differ: some implementations (QEMU's among them)
+ * forget all translations on a write.
+ */
+#define GUEST_REGS_EL1_STICKY(R) R(TCR, 2, 0, 2)
+
 #define GUEST_REGS_COMMON(R)          \
 	R(SP_EL0, S3_0_C4_C1_0)       \
 	R(SP_EL1, S3_4_C4_C1_0)       \
@@ -40,7 +45,7 @@
 
 enum guest_reg {
 #define R(name, ...) GUEST_##name,
-	GUEST_REGS_EL1(R) GUEST_REGS_COMMON(R)
+	GUEST_REGS_EL1(R) GUEST_REGS_EL1_STICKY(R) GUEST_REGS_COMMON(R)
 #undef R
 		NR_GUEST_REGS
 };
@@ -49,7 +54,9 @@ enum guest_reg {
 #define GUEST_REG_NAME(name, ...) [GUEST_##name] = #name,
 #define GUEST_REG_NAMES                                                         \
 	{                                                                       \
-		GUEST_REGS_EL1(GUEST_REG_NAME) GUEST_REGS_COMMON(GUEST_REG_NAME) \
+		GUEST_REGS_EL1(GUEST_REG_NAME)                     \
+		GUEST_REGS_EL1_STICKY(GUEST_REG_NAME)              \
+		GUEST_REGS_COMMON(GUEST_REG_NAME) \
 	}
 
 #endif
