@@ -26,9 +26,10 @@ Break the code on purpose, one patch of tests/mutants/ at a time, and run the te
   NAME      only these
 
 A patch begins with lines `Test:` (a pytest id below tests/system, or `unit NAME`: a program of tests/unit), `Seconds:` (time
-limit of the test; running out of it counts as failing) and optionally `Arch:` and `Quick:`."""
+limit of the test; running out of it counts as failing) and optionally `Arch:`, `Quick:` and `Tries:`
+(runs in which a test of a race may notice, default 1)."""
 
-HEADER = re.compile(r"^(Test|Seconds|Arch|Quick): *(.*)$", re.M)
+HEADER = re.compile(r"^(Test|Seconds|Tries|Arch|Quick): *(.*)$", re.M)
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Mutant:
     about: str
     test: str
     seconds: int
+    tries: int
     arches: tuple
     quick: bool
 
@@ -50,6 +52,7 @@ def read(path):
     about = " ".join(l for l in head.splitlines() if not HEADER.match(l)).strip()
     name = os.path.basename(path)[:-len(".patch")]
     return Mutant(name, path, about, fields["Test"], int(fields["Seconds"]),
+                  int(fields.get("Tries", 1)),
                   tuple(fields.get("Arch", "arm64 x86").split()), fields.get("Quick") == "yes")
 
 
@@ -104,7 +107,8 @@ def try_mutant(mutant):
             for arch in mutant.arches:
                 if command(["make", "-s", "-j2", "ARCH=" + arch], tree, 300, log):
                     return False, "it does not build"
-        status = command(test_argv(mutant), tree, mutant.seconds, log)
+        status = next(filter(None, (command(test_argv(mutant), tree, mutant.seconds, log)
+                                    for _ in range(mutant.tries))), 0)
         if status == 124:
             return True, "ran out of its %d s" % mutant.seconds
         if not mutant.test.startswith("unit ") and status not in (0, 1):
