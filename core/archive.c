@@ -53,7 +53,8 @@ static const char *entry_name(const u8 *p, u32 len)
 }
 
 /* The entry at `pos`; *next is where the one after it starts. NULL, or what is wrong with it. */
-static const char *read_entry(const struct archive *a, size_t pos, struct archive_file *f, size_t *next)
+static const char *read_entry(const struct archive *a, size_t pos, struct archive_file *f,
+			      size_t *next)
 {
 	const u8 *p = a->data + pos;
 	size_t left, name_room;

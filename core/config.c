@@ -129,7 +129,7 @@ static int scan_number(const char **s, u64 *out)
 
 int parse_u64(const char *s, u64 *out)
 {
-	u64 v;
+	u64 v = 0;
 	int err = scan_number(&s, &v);
 
 	if (err)
@@ -143,23 +143,18 @@ int parse_u64(const char *s, u64 *out)
 static u32 unit_shift(char c)
 {
 	switch (c | 0x20) {
-	case 'k':
-		return 10;
-	case 'm':
-		return 20;
-	case 'g':
-		return 30;
-	case 't':
-		return 40;
-	default:
-		return 0;
+	case 'k': return 10;
+	case 'm': return 20;
+	case 'g': return 30;
+	case 't': return 40;
+	default: return 0;
 	}
 }
 
 int parse_size(const char *s, u64 *out)
 {
 	u32 shift;
-	u64 v;
+	u64 v = 0;
 	int err = scan_number(&s, &v);
 
 	if (err)
@@ -186,9 +181,9 @@ static int scan_range(const char **s, u64 *from, u64 *to)
 	if (**s == '-') {
 		(*s)++;
 		err = scan_number(s, to);
+		if (err)
+			return err;
 	}
-	if (err)
-		return err;
 	return *from <= *to && *to <= UINT32_MAX ? 0 : -EINVAL;
 }
 
@@ -225,8 +220,8 @@ int parse_word(const char *s, const char *const *names)
 }
 
 static const char *const general_words[] = {
-	"bench", "selftest", "vm", "timeout", "nr_cpus", "lockstat", "console",
-	"semihosting", "debug-exit", "icount", "board", NULL,
+	"bench",   "selftest",	  "vm",		"timeout", "nr_cpus", "lockstat",
+	"console", "semihosting", "debug-exit", "icount",  "board",   NULL,
 };
 
 bool cmdline_is_general(const char *key)

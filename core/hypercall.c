@@ -113,47 +113,28 @@ static s64 do_migrate(struct vcpu *v, u64 n, enum vcpu_exit *exit)
 static s64 do_stat(const struct vcpu *v, u64 which)
 {
 	switch (which) {
-	case HC_STAT_LOADS:
-		return (s64)v->loads;
-	case HC_STAT_HOST_IRQS:
-		return (s64)v->host_irqs;
-	case HC_STAT_ACTIVE_WRITES:
-		return (s64)v->active_writes;
-	case HC_STAT_TICKS:
-		return (s64)v->guest_ticks;
-	case HC_STAT_CPU:
-		return (s64)cpu_id();
-	case HC_STAT_VCPUS:
-		return (s64)v->vm->nr_vcpus;
-	default:
-		return -EINVAL;
+	case HC_STAT_LOADS: return (s64)v->loads;
+	case HC_STAT_HOST_IRQS: return (s64)v->host_irqs;
+	case HC_STAT_ACTIVE_WRITES: return (s64)v->active_writes;
+	case HC_STAT_TICKS: return (s64)v->guest_ticks;
+	case HC_STAT_CPU: return (s64)cpu_id();
+	case HC_STAT_VCPUS: return (s64)v->vm->nr_vcpus;
+	default: return -EINVAL;
 	}
 }
 
 s64 hypercall(struct vcpu *v, u32 nr, u64 a, u64 b, u64 c, enum vcpu_exit *exit)
 {
 	switch (nr) {
-	case HC_NULL:
-		return 0;
-	case HC_LEAVE:
-		*exit = VCPU_EXIT_LEAVE;
-		return 0;
-	case HC_YIELD:
-		*exit = VCPU_EXIT_YIELD;
-		return 0;
-	case HC_EXIT:
-		return do_exit(v, a, exit);
-	case HC_REPORT:
-		return do_report(v, a, b, c);
-	case HC_SAMPLE:
-		return do_sample(v, a, b, c);
-	case HC_MIGRATE:
-		return do_migrate(v, a, exit);
-	case HC_STAT:
-		return do_stat(v, a);
-	case HC_SERIES:
-		return do_series(v, a, b, c);
-	default:
-		return NOT_SUPPORTED;
+	case HC_NULL: return 0;
+	case HC_LEAVE: *exit = VCPU_EXIT_LEAVE; return 0;
+	case HC_YIELD: *exit = VCPU_EXIT_YIELD; return 0;
+	case HC_EXIT: return do_exit(v, a, exit);
+	case HC_REPORT: return do_report(v, a, b, c);
+	case HC_SAMPLE: return do_sample(v, a, b, c);
+	case HC_MIGRATE: return do_migrate(v, a, exit);
+	case HC_STAT: return do_stat(v, a);
+	case HC_SERIES: return do_series(v, a, b, c);
+	default: return NOT_SUPPORTED;
 	}
 }

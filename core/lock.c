@@ -37,8 +37,8 @@ static __noinline __cold void count(const struct lock_site *site, u64 spins)
 	WRITE_ONCE(c->spins, c->spins + spins);
 }
 
-static __always_inline void lock_taken(const void *l, const char *name, const struct lock_site *site,
-				       u64 spins)
+static __always_inline void lock_taken(const void *l, const char *name,
+				       const struct lock_site *site, u64 spins)
 {
 	lock_debug_taken(l, name, site);
 	if (unlikely(READ_ONCE(lock_stats_enabled)))
@@ -221,7 +221,8 @@ void lock_stats_reset(void)
 	}
 }
 
-void lock_stats_walk(bool (*fn)(const struct lock_site *, const struct lock_count *, void *), void *arg)
+void lock_stats_walk(bool (*fn)(const struct lock_site *, const struct lock_count *, void *),
+		     void *arg)
 {
 	for (size_t i = 0; i < nr_sites(); i++) {
 		struct lock_count sum = { 0 };

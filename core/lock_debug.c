@@ -122,7 +122,8 @@ static __cold void report_order(const struct held *h, int class, const struct lo
 	print_step(class_name[h->class], class_name[class], &now);
 	printk("  but the opposite has been seen:\n");
 	for (u32 i = 0; i + 1 < len; i++)
-		print_step(class_name[path[i]], class_name[path[i + 1]], &edges[path[i]][path[i + 1]]);
+		print_step(class_name[path[i]], class_name[path[i + 1]],
+			   &edges[path[i]][path[i + 1]]);
 	panic("lock order: %s and %s are taken in both orders", class_name[h->class],
 	      class_name[class]);
 }
@@ -165,9 +166,9 @@ void lock_check_before(const void *l, const char *name, const struct lock_site *
 
 		for (u32 i = 0; i < s->count; i++) {
 			if (s->held[i].lock == l)
-				panic("lock %s taken twice by CPU %u: %s:%u, then %s:%u", site->lock,
-				      cpu_id(), s->held[i].site->file, s->held[i].site->line,
-				      site->file, site->line);
+				panic("lock %s taken twice by CPU %u: %s:%u, then %s:%u",
+				      site->lock, cpu_id(), s->held[i].site->file,
+				      s->held[i].site->line, site->file, site->line);
 			if (class >= 0)
 				check_edge(&s->held[i], class, site);
 		}

@@ -72,6 +72,5 @@ unsigned long __stack_chk_guard = 0x00f1c37a5e0d9b24UL;
 
 void __stack_chk_fail(void)
 {
-	panic("stack smashed in the caller of 0x%lx",
-	      (unsigned long)__builtin_return_address(0));
+	panic("stack smashed in the caller of 0x%lx", (unsigned long)__builtin_return_address(0));
 }

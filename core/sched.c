@@ -354,9 +354,7 @@ static void check_all_off(struct vm *vm)
 static void after_run(struct vcpu *v, enum vcpu_exit e)
 {
 	switch (e) {
-	case VCPU_EXIT_BLOCK:
-		block(v);
-		break;
+	case VCPU_EXIT_BLOCK: block(v); break;
 	case VCPU_EXIT_OFF:
 		/* Pairs with the exchange in vcpu_power_on(): its caller finds the vCPU put. */
 		store_release(&v->run_state, VCPU_OFF);

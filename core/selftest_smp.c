@@ -153,7 +153,8 @@ static void note_time(struct soft_timer *timer)
 
 static void wait_for_timers(u32 cpu, void *arg)
 {
-	struct timer_probe p[3] = { { { .fn = note_time }, 0 }, { { .fn = note_time }, 0 },
+	struct timer_probe p[3] = { { { .fn = note_time }, 0 },
+				    { { .fn = note_time }, 0 },
 				    { { .fn = note_time }, 0 } };
 	struct selftest_ctx *t = arg;
 	u64 start = arch_counter(), ms = ns_to_ticks(1000000);

@@ -11,7 +11,7 @@
 /* Word accesses to memory of any type. */
 typedef u64 __attribute__((may_alias)) word_t;
 
-#define WORD	   sizeof(word_t)
+#define WORD	     sizeof(word_t)
 #define KEEP_LOOP(p) __asm__ volatile("" : "+r"(p))
 /* Called for every byte of guest memory and from the instrumentation's own runtime. */
 #define __plain __attribute__((no_sanitize("undefined")))

@@ -39,7 +39,7 @@ static s64 value_of(const struct type_descriptor *t, unsigned long handle)
 	unsigned int bits = type_bits(t);
 
 	if (bits > 64)
-		return (s64)*(const u64 *)handle;
+		return (s64) * (const u64 *)handle;
 	if (bits == 64 || !bits)
 		return (s64)handle;
 	if (type_signed(t))

@@ -71,8 +71,8 @@ static const struct mmio_window *find_window(const struct mmio_window *table, u3
 	return NULL;
 }
 
-static __always_inline bool do_access(struct vcpu *v, const struct mmio_window *w, u64 addr, u32 size,
-				      bool write, u64 *value)
+static __always_inline bool do_access(struct vcpu *v, const struct mmio_window *w, u64 addr,
+				      u32 size, bool write, u64 *value)
 {
 	struct mmio_access a = {
 		.offset = addr - w->base,

@@ -7,9 +7,9 @@
 #include <cupel/errno.h>
 #include <string.h>
 
-#define LINE_LIMIT    512
-#define VCPUS_LIMIT   512
-#define MEMORY_LIMIT  (GIB(1) * 1024)
+#define LINE_LIMIT     512
+#define VCPUS_LIMIT    512
+#define MEMORY_LIMIT   (GIB(1) * 1024)
 #define MEMORY_DEFAULT MIB(16)
 
 struct parser {
@@ -60,7 +60,7 @@ static const char *set_cmdline(struct vm_config *vm, const char *value)
 
 static const char *set_memory(struct vm_config *vm, const char *value)
 {
-	u64 v;
+	u64 v = 0;
 
 	if (parse_size(value, &v) || !v || v > MEMORY_LIMIT || !IS_ALIGNED(v, MIB(1)))
 		return "memory= is not a size in whole MiB, up to 1T";
@@ -70,7 +70,7 @@ static const char *set_memory(struct vm_config *vm, const char *value)
 
 static const char *set_vcpus(struct vm_config *vm, const char *value)
 {
-	u64 v;
+	u64 v = 0;
 
 	if (parse_u64(value, &v) || !v || v > VCPUS_LIMIT)
 		return "vcpus= is not a number from 1 to 512";

@@ -74,8 +74,8 @@ static void time_is_up(struct soft_timer *t)
 
 static void print_exits(const struct vcpu *v)
 {
-	printk("vCPU %u: loads %lu, host interrupts %lu, ticks %lu, active-state writes %lu\n", v->id,
-	       v->loads, v->host_irqs, v->guest_ticks, v->active_writes);
+	printk("vCPU %u: loads %lu, host interrupts %lu, ticks %lu, active-state writes %lu\n",
+	       v->id, v->loads, v->host_irqs, v->guest_ticks, v->active_writes);
 	for (u32 i = 0; i < EXIT_COUNTERS && arch_exit_names[i]; i++) {
 		if (v->exits[i])
 			printk("  exits %s: %lu\n", arch_exit_names[i], v->exits[i]);

@@ -9,8 +9,15 @@
 
 #include "format.h"
 
-enum { FLAG_LEFT = BIT32(0), FLAG_ZERO = BIT32(1), FLAG_NEGATIVE = BIT32(2), FLAG_UPPER = BIT32(3),
-       FLAG_ALT = BIT32(4), FLAG_PLUS = BIT32(5), FLAG_SPACE = BIT32(6) };
+enum {
+	FLAG_LEFT = BIT32(0),
+	FLAG_ZERO = BIT32(1),
+	FLAG_NEGATIVE = BIT32(2),
+	FLAG_UPPER = BIT32(3),
+	FLAG_ALT = BIT32(4),
+	FLAG_PLUS = BIT32(5),
+	FLAG_SPACE = BIT32(6)
+};
 
 /* Nobody needs more, and a wild number must not print for minutes. */
 #define WIDTH_MAX 512
@@ -90,18 +97,12 @@ static void put_number(struct format_sink *out, struct spec *s, u64 value, u32 b
 static u32 flag_of(char c)
 {
 	switch (c) {
-	case '-':
-		return FLAG_LEFT;
-	case '0':
-		return FLAG_ZERO;
-	case '#':
-		return FLAG_ALT;
-	case '+':
-		return FLAG_PLUS;
-	case ' ':
-		return FLAG_SPACE;
-	default:
-		return 0;
+	case '-': return FLAG_LEFT;
+	case '0': return FLAG_ZERO;
+	case '#': return FLAG_ALT;
+	case '+': return FLAG_PLUS;
+	case ' ': return FLAG_SPACE;
+	default: return 0;
 	}
 }
 
@@ -206,25 +207,23 @@ static bool convert(struct format_sink *out, struct spec *s, char letter, va_lis
 	char c;
 
 	switch (letter) {
-	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
-		put_integer(out, s, letter, ap);
-		return true;
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'x':
+	case 'X':
+	case 'o': put_integer(out, s, letter, ap); return true;
 	case 'p':
 		s->flags |= FLAG_ALT;
 		put_number(out, s, (uintptr_t)va_arg(*ap, void *), 16);
 		return true;
-	case 's':
-		put_string(out, s, va_arg(*ap, const char *));
-		return true;
+	case 's': put_string(out, s, va_arg(*ap, const char *)); return true;
 	case 'c':
 		c = (char)va_arg(*ap, int);
 		put_text(out, s, &c, 1);
 		return true;
-	case '%':
-		out->put(out, '%');
-		return true;
-	default:
-		return false;
+	case '%': out->put(out, '%'); return true;
+	default: return false;
 	}
 }
 

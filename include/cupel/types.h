@@ -63,9 +63,9 @@ typedef u64 gpaddr_t; /* guest-physical address (IPA on arm64) */
 #define __noreturn	    __attribute__((noreturn))
 #define __noinline	    __attribute__((noinline))
 #undef __always_inline /* the C library of the host build has its own */
-#define __always_inline	    inline __attribute__((always_inline))
-#define __printf(f, a)	    __attribute__((format(printf, f, a)))
-#define __must_check	    __attribute__((warn_unused_result))
-#define __cold		    __attribute__((cold))
+#define __always_inline inline __attribute__((always_inline))
+#define __printf(f, a)	__attribute__((format(printf, f, a)))
+#define __must_check	__attribute__((warn_unused_result))
+#define __cold		__attribute__((cold))
 
 #endif

@@ -23,8 +23,8 @@ static void add(const char *name, const void *data, u32 len)
 {
 	u32 names = (u32)strlen(name) + 1;
 	char header[111];
-	int n = sprintf(header, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 1, 0100644, 0, 0, 1,
-			0, len, 0, 0, 0, 0, names, 0);
+	int n = sprintf(header, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 1,
+			0100644, 0, 0, 1, 0, len, 0, 0, 0, 0, names, 0);
 
 	assert_int_equal(n, 110);
 	memcpy(image + size, header, 110);
@@ -125,12 +125,12 @@ static void bad_fields(void **state)
 		int field;
 		const char *value, *why;
 	} cases[] = {
-		{ 6, "FFFFFFFF", "data cut short" },  { 6, "00001000", "data cut short" },
-		{ 6, "0000000G", "not a number" },    { 6, "       7", "not a number" },
-		{ 6, "0x000007", "not a number" },    { 11, "FFFFFFFF", "name cut short" },
-		{ 11, "00000000", "bad name" },	      { 11, "0000000C", "bad name" },
-		{ 11, "0000000E", "bad name" },	      { 11, "0000000-", "not a number" },
-		{ 1, "0000000:", "not a number" },    { 6, "00000001", "no newc header" },
+		{ 6, "FFFFFFFF", "data cut short" }, { 6, "00001000", "data cut short" },
+		{ 6, "0000000G", "not a number" },   { 6, "       7", "not a number" },
+		{ 6, "0x000007", "not a number" },   { 11, "FFFFFFFF", "name cut short" },
+		{ 11, "00000000", "bad name" },	     { 11, "0000000C", "bad name" },
+		{ 11, "0000000E", "bad name" },	     { 11, "0000000-", "not a number" },
+		{ 1, "0000000:", "not a number" },   { 6, "00000001", "no newc header" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -145,7 +145,8 @@ static void bad_fields(void **state)
 
 static void wrong_formats(void **state)
 {
-	static const char *const magic[] = { "070707", "\xc7q\0\0\0", "\x1f\x8b\x08", "070700", "<html>", "" };
+	static const char *const magic[] = { "070707", "\xc7q\0\0\0", "\x1f\x8b\x08",
+					     "070700", "<html>",      "" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(magic); i++) {
 		build();
@@ -212,10 +213,10 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good),		cmocka_unit_test(padding_behind_is_fine),
+		cmocka_unit_test(good),		 cmocka_unit_test(padding_behind_is_fine),
 		cmocka_unit_test(empty_archive), cmocka_unit_test(every_cut_is_refused),
-		cmocka_unit_test(bad_fields),	cmocka_unit_test(wrong_formats),
-		cmocka_unit_test(no_trailer),	cmocka_unit_test(names),
+		cmocka_unit_test(bad_fields),	 cmocka_unit_test(wrong_formats),
+		cmocka_unit_test(no_trailer),	 cmocka_unit_test(names),
 		cmocka_unit_test(noise),
 	};
 

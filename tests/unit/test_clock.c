@@ -24,10 +24,13 @@ static void conversions_are_exact(void **state)
 		for (int round = 0; round < 20000; round++) {
 			u64 v = host_random(&seed) >> (host_random(&seed) % 64);
 
-			assert_int_equal(scale(v, NSEC_PER_SEC, hz[i]), exact(v, NSEC_PER_SEC, hz[i]));
-			assert_int_equal(scale(v, hz[i], NSEC_PER_SEC), exact(v, hz[i], NSEC_PER_SEC));
+			assert_int_equal(scale(v, NSEC_PER_SEC, hz[i]),
+					 exact(v, NSEC_PER_SEC, hz[i]));
+			assert_int_equal(scale(v, hz[i], NSEC_PER_SEC),
+					 exact(v, hz[i], NSEC_PER_SEC));
 		}
-		assert_int_equal(scale(UINT64_MAX, NSEC_PER_SEC, hz[i]), exact(UINT64_MAX, NSEC_PER_SEC, hz[i]));
+		assert_int_equal(scale(UINT64_MAX, NSEC_PER_SEC, hz[i]),
+				 exact(UINT64_MAX, NSEC_PER_SEC, hz[i]));
 	}
 	assert_int_equal(ticks_to_ns(12345), 12345);
 	assert_int_equal(ns_to_ticks(UINT64_MAX), UINT64_MAX);
@@ -78,7 +81,10 @@ static int start(void **state)
 
 static void in_order(void **state)
 {
-	struct probe p[5] = { { { .fn = fire } }, { { .fn = fire } }, { { .fn = fire } }, { { .fn = fire } },
+	struct probe p[5] = { { { .fn = fire } },
+			      { { .fn = fire } },
+			      { { .fn = fire } },
+			      { { .fn = fire } },
 			      { { .fn = fire } } };
 	static const u64 after[] = { 50, 10, 30, 10, 40 };
 

@@ -95,10 +95,11 @@ static void build_gic(bool v3)
 	CELLS("intc", "interrupts", 1, 9, 4);
 	if (v3) {
 		CELLS("intc", "#redistributor-regions", 2);
-		CELLS("intc", "reg", 0, 0x8000000, 0, 0x10000, 0, 0x80a0000, 0, 0xf60000, 0x40, 0, 0, 0x4000000);
+		CELLS("intc", "reg", 0, 0x8000000, 0, 0x10000, 0, 0x80a0000, 0, 0xf60000, 0x40, 0,
+		      0, 0x4000000);
 	} else {
-		CELLS("intc", "reg", 0, 0x8000000, 0, 0x10000, 0, 0x8010000, 0, 0x10000, 0, 0x8030000, 0,
-		      0x10000, 0, 0x8040000, 0, 0x10000);
+		CELLS("intc", "reg", 0, 0x8000000, 0, 0x10000, 0, 0x8010000, 0, 0x10000, 0,
+		      0x8030000, 0, 0x10000, 0, 0x8040000, 0, 0x10000);
 	}
 	end();
 }
@@ -276,7 +277,8 @@ static void malformed(void **state)
 		change = NULL;
 		err = read_cut(fdt_totalsize(blob));
 		if ((err == 0) != !cases[i].why || (err && !strstr(why, cases[i].why)))
-			fail_msg("%s of %s: %d, %s", cases[i].change.prop, cases[i].change.node, err, why);
+			fail_msg("%s of %s: %d, %s", cases[i].change.prop, cases[i].change.node,
+				 err, why);
 	}
 }
 
@@ -316,7 +318,8 @@ static void noise(void **state)
 		if (round % 64 == 0)
 			build(round & 64);
 		for (u64 n = host_random(&seed) % 3; n; n--)
-			blob[host_random(&seed) % fdt_totalsize(blob) % sizeof(blob)] ^= 1 << (host_random(&seed) & 7);
+			blob[host_random(&seed) % fdt_totalsize(blob) % sizeof(blob)] ^=
+				1 << (host_random(&seed) & 7);
 		if (fdt_totalsize(blob) > sizeof(blob))
 			build(true);
 		(void)read_cut(fdt_totalsize(blob));
@@ -326,9 +329,12 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_v3),   cmocka_unit_test(memory_is_cut),
-		cmocka_unit_test(good_v2),   cmocka_unit_test(malformed),
-		cmocka_unit_test(long_command_line), cmocka_unit_test(every_cut),
+		cmocka_unit_test(good_v3),
+		cmocka_unit_test(memory_is_cut),
+		cmocka_unit_test(good_v2),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(long_command_line),
+		cmocka_unit_test(every_cut),
 		cmocka_unit_test(noise),
 	};
 

@@ -57,10 +57,18 @@ static void build64(void)
 	eh64()->e_phoff = sizeof(Elf64_Ehdr);
 	eh64()->e_phentsize = sizeof(Elf64_Phdr);
 	eh64()->e_phnum = 2;
-	*ph64(0) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = 0x200, .p_vaddr = 0x1000, .p_paddr = 0x41000,
-				 .p_filesz = 0x100, .p_memsz = 0x100 };
-	*ph64(1) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = 0x300, .p_vaddr = 0x2000, .p_paddr = 0x42000,
-				 .p_filesz = 0x10, .p_memsz = 0x1000 };
+	*ph64(0) = (Elf64_Phdr){ .p_type = PT_LOAD,
+				 .p_offset = 0x200,
+				 .p_vaddr = 0x1000,
+				 .p_paddr = 0x41000,
+				 .p_filesz = 0x100,
+				 .p_memsz = 0x100 };
+	*ph64(1) = (Elf64_Phdr){ .p_type = PT_LOAD,
+				 .p_offset = 0x300,
+				 .p_vaddr = 0x2000,
+				 .p_paddr = 0x42000,
+				 .p_filesz = 0x10,
+				 .p_memsz = 0x1000 };
 	size = 0x400;
 }
 
@@ -86,8 +94,12 @@ static void build32(void)
 	eh->e_phoff = sizeof(*eh);
 	eh->e_phentsize = sizeof(*ph);
 	eh->e_phnum = 2;
-	ph[0] = (Elf32_Phdr){ .p_type = PT_LOAD, .p_offset = 0x100, .p_vaddr = 0x100000, .p_paddr = 0x100000,
-			      .p_filesz = 0x80, .p_memsz = 0x80 };
+	ph[0] = (Elf32_Phdr){ .p_type = PT_LOAD,
+			      .p_offset = 0x100,
+			      .p_vaddr = 0x100000,
+			      .p_paddr = 0x100000,
+			      .p_filesz = 0x80,
+			      .p_memsz = 0x80 };
 	ph[1] = (Elf32_Phdr){ .p_type = PT_NOTE, .p_offset = 0x180, .p_filesz = 20, .p_memsz = 20 };
 	memcpy(file + 0x180, "\4\0\0\0\4\0\0\0\x12\0\0\0Xen\0\x20\0\x10\0", 20);
 	size = 0x200;
@@ -145,9 +157,10 @@ struct damage {
 	const char *why;
 };
 
-#define EH(field)    offsetof(Elf64_Ehdr, field), sizeof(((Elf64_Ehdr *)0)->field)
-#define PH(i, field) sizeof(Elf64_Ehdr) + (i) * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, field), \
-		     sizeof(((Elf64_Phdr *)0)->field)
+#define EH(field) offsetof(Elf64_Ehdr, field), sizeof(((Elf64_Ehdr *)0)->field)
+#define PH(i, field)                                                                 \
+	sizeof(Elf64_Ehdr) + (i) * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, field), \
+		sizeof(((Elf64_Phdr *)0)->field)
 
 static void bad_fields(void **state)
 {
@@ -202,7 +215,8 @@ static void nothing_to_load(void **state)
 	build64();
 	eh64()->e_phnum = 20;
 	for (u32 i = 0; i < 20; i++)
-		*ph64((int)i) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_paddr = 0x1000 * i, .p_memsz = 1 };
+		*ph64((int)i) =
+			(Elf64_Phdr){ .p_type = PT_LOAD, .p_paddr = 0x1000 * i, .p_memsz = 1 };
 	assert_int_equal(parse(sizeof(file)), -ENOEXEC);
 	assert_string_equal(why, "too many ELF segments");
 }

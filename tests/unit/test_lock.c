@@ -330,11 +330,11 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spinlock_excludes),  cmocka_unit_test(trylock_excludes),
-		cmocka_unit_test(spinlock_wraps),     cmocka_unit_test(rwlock_excludes),
-		cmocka_unit_test(rwlock_wraps),	      cmocka_unit_test(readers_share),
+		cmocka_unit_test(spinlock_excludes),	 cmocka_unit_test(trylock_excludes),
+		cmocka_unit_test(spinlock_wraps),	 cmocka_unit_test(rwlock_excludes),
+		cmocka_unit_test(rwlock_wraps),		 cmocka_unit_test(readers_share),
 		cmocka_unit_test(writer_is_not_starved), cmocka_unit_test(nobody_overtakes),
-		cmocka_unit_test(counters_on_demand), cmocka_unit_test(contention_is_seen),
+		cmocka_unit_test(counters_on_demand),	 cmocka_unit_test(contention_is_seen),
 	};
 
 	return cmocka_run_group_tests_name("lock", tests, setup, NULL);

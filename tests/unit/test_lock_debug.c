@@ -6,7 +6,8 @@
 
 #include <cupel/lock.h>
 
-static spinlock_t a = SPINLOCK_INIT("class_a"), b = SPINLOCK_INIT("class_b"), c = SPINLOCK_INIT("class_c");
+static spinlock_t a = SPINLOCK_INIT("class_a"), b = SPINLOCK_INIT("class_b"),
+		  c = SPINLOCK_INIT("class_c");
 static spinlock_t a2 = SPINLOCK_INIT("class_a"), unnamed, unnamed2;
 static rwlock_t rw = RWLOCK_INIT("class_rw");
 
@@ -57,9 +58,11 @@ static void through_rwlock(void *arg)
 
 static void order_is_checked(void **state)
 {
-	static const char *const two[] = { "class_a", "class_b", "both orders", "opposite has been seen",
+	static const char *const two[] = { "class_a",		"class_b",
+					   "both orders",	"opposite has been seen",
 					   "test_lock_debug.c", NULL };
-	static const char *const three[] = { "class_c (", "class_a (", "class_b (", "both orders", NULL };
+	static const char *const three[] = { "class_c (", "class_a (", "class_b (", "both orders",
+					     NULL };
 	static const char *const same[] = { "class_a and class_a", NULL };
 	static const char *const mixed[] = { "class_rw", "class_a", "both orders", NULL };
 
@@ -83,7 +86,8 @@ static void read_twice(void *arg)
 
 static void double_locks(void **state)
 {
-	static const char *const words[] = { "lock &a taken twice by CPU 0", "test_lock_debug.c", NULL };
+	static const char *const words[] = { "lock &a taken twice by CPU 0", "test_lock_debug.c",
+					     NULL };
 	static const char *const reads[] = { "lock &rw taken twice", NULL };
 
 	expect_panic(take_twice, words);
@@ -162,8 +166,8 @@ static void checks_run_in_parallel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_is_checked), cmocka_unit_test(double_locks),
-		cmocka_unit_test(wrong_unlocks),    cmocka_unit_test(good_orders),
+		cmocka_unit_test(order_is_checked),	  cmocka_unit_test(double_locks),
+		cmocka_unit_test(wrong_unlocks),	  cmocka_unit_test(good_orders),
 		cmocka_unit_test(checks_run_in_parallel),
 	};
 

@@ -14,8 +14,8 @@ static void orders(void **state)
 		u64 size;
 		unsigned int order;
 	} cases[] = {
-		{ 0, 0 }, { 1, 0 }, { 4096, 0 }, { 4097, 1 }, { 8192, 1 }, { 8193, 2 }, { 12288, 2 },
-		{ MIB(1), 8 }, { MIB(1) + 1, 9 }, { GIB(1), 18 },
+		{ 0, 0 },    { 1, 0 },	   { 4096, 0 },	  { 4097, 1 },	     { 8192, 1 },
+		{ 8193, 2 }, { 12288, 2 }, { MIB(1), 8 }, { MIB(1) + 1, 9 }, { GIB(1), 18 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -169,7 +169,8 @@ static void percpu_areas_are_apart(void **state)
 	assert_int_equal(percpu_init(NR_CPUS + 1), -22);
 	for (u32 cpu = 0; cpu < 9; cpu++) {
 		assert_int_equal(*per_cpu_ptr(cpu_number, cpu), cpu);
-		assert_true(IS_ALIGNED(percpu_offset[cpu] + (unsigned long)__start_percpu, CACHE_LINE));
+		assert_true(
+			IS_ALIGNED(percpu_offset[cpu] + (unsigned long)__start_percpu, CACHE_LINE));
 	}
 	assert_int_equal(cpu_id(), 0);
 }

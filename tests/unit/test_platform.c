@@ -102,9 +102,12 @@ static void random_ranges(void **state)
 
 			n = min(n, PAGES - first);
 			if (add)
-				assert_int_equal(platform_add_mem(&p, first * PAGE_SIZE, n * PAGE_SIZE), 0);
+				assert_int_equal(
+					platform_add_mem(&p, first * PAGE_SIZE, n * PAGE_SIZE), 0);
 			else
-				assert_int_equal(platform_reserve_mem(&p, first * PAGE_SIZE, n * PAGE_SIZE), 0);
+				assert_int_equal(platform_reserve_mem(&p, first * PAGE_SIZE,
+								      n * PAGE_SIZE),
+						 0);
 			memset(&model[first], add, n);
 			check();
 		}

@@ -36,8 +36,9 @@ static void both(const char *fmt, ...)
 static void integers(void **state)
 {
 	static const char *const fmts[] = {
-		"%d", "%i", "%5d", "%-5d|", "%05d", "%+d", "% d", "%.3d", "%8.3d", "%-8.3d|", "%08.3d", "%.0d",
-		"%u", "%x", "%X", "%#x", "%#10x", "%#010x", "%o", "%.5x", "%-#10x|",
+		"%d",	"%i",	 "%5d",	    "%-5d|",  "%05d", "%+d",  "% d",
+		"%.3d", "%8.3d", "%-8.3d|", "%08.3d", "%.0d", "%u",   "%x",
+		"%X",	"%#x",	 "%#10x",   "%#010x", "%o",   "%.5x", "%-#10x|",
 	};
 	static const int values[] = { 0, 1, -1, 42, -42, 123456, INT32_MAX, INT32_MIN };
 
@@ -199,10 +200,14 @@ static void panics_speak(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers),		    cmocka_unit_test(lengths),
-		cmocka_unit_test(texts),		    cmocka_unit_test(what_is_not_known),
-		cmocka_unit_test(wild_numbers_are_bounded), cmocka_unit_test(never_past_the_end),
-		cmocka_unit_test(console_gets_it_whole),    cmocka_unit_test(lines_are_not_torn),
+		cmocka_unit_test(integers),
+		cmocka_unit_test(lengths),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(wild_numbers_are_bounded),
+		cmocka_unit_test(never_past_the_end),
+		cmocka_unit_test(console_gets_it_whole),
+		cmocka_unit_test(lines_are_not_torn),
 		cmocka_unit_test(panics_speak),
 	};
 

@@ -512,14 +512,21 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_runs_and_stops),	 cmocka_unit_test(yielding_alternates),
-		cmocka_unit_test(slices_are_shared),	 cmocka_unit_test(alone_keeps_its_cpu),
+		cmocka_unit_test(one_runs_and_stops),
+		cmocka_unit_test(yielding_alternates),
+		cmocka_unit_test(slices_are_shared),
+		cmocka_unit_test(alone_keeps_its_cpu),
 		cmocka_unit_test(blocked_ones_cost_no_turns),
-		cmocka_unit_test(no_wake_up_is_lost),	 cmocka_unit_test(storm_with_moves),
-		cmocka_unit_test(timers_wake),		 cmocka_unit_test(moved_asleep),
-		cmocka_unit_test(halted_stays_halted),	 cmocka_unit_test(requests_reach_a_guest),
-		cmocka_unit_test(power),		 cmocka_unit_test(removed_while_running),
-		cmocka_unit_test(guests_wander),	 cmocka_unit_test(calls_interrupt_guests),
+		cmocka_unit_test(no_wake_up_is_lost),
+		cmocka_unit_test(storm_with_moves),
+		cmocka_unit_test(timers_wake),
+		cmocka_unit_test(moved_asleep),
+		cmocka_unit_test(halted_stays_halted),
+		cmocka_unit_test(requests_reach_a_guest),
+		cmocka_unit_test(power),
+		cmocka_unit_test(removed_while_running),
+		cmocka_unit_test(guests_wander),
+		cmocka_unit_test(calls_interrupt_guests),
 	};
 
 	return cmocka_run_group_tests_name("sched", tests, setup, NULL);

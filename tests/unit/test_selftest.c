@@ -35,8 +35,9 @@ static void run_by_name(const char *match, int failures, const char *want)
 
 static void the_image_passes(void **state)
 {
-	static const char *const groups[] = { "page_alloc", "percpu", "lock", "smp", "timer", "idle",
-					      "irq", "nothing", "conversions" };
+	static const char *const groups[] = { "page_alloc", "percpu",  "lock",
+					      "smp",	    "timer",   "idle",
+					      "irq",	    "nothing", "conversions" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		run_by_name(groups[i], 0, "KTAP version 1\n1..");

@@ -10,7 +10,7 @@
 #include <cupel/platform.h>
 #include <cupel/smp.h>
 
-#define CPUS 6
+#define CPUS   6
 #define BROKEN 3
 
 static void those_that_start(void **state)

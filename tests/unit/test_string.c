@@ -39,10 +39,12 @@ static void copies_and_fills(void **state)
 		for (size_t from = 0; from < 17; from++) {
 			for (size_t n = 0; n < 200; n += n < 40 ? 1 : 37) {
 				fill(1 + to + from * 17 + n * 289);
-				assert_ptr_equal(cupel_memcpy(ours + to, source + from, n), ours + to);
+				assert_ptr_equal(cupel_memcpy(ours + to, source + from, n),
+						 ours + to);
 				memcpy(theirs + to, source + from, n);
 				assert_memory_equal(ours, theirs, AREA);
-				assert_ptr_equal(cupel_memset(ours + to, (int)n, from * 9), ours + to);
+				assert_ptr_equal(cupel_memset(ours + to, (int)n, from * 9),
+						 ours + to);
 				memset(theirs + to, (int)n, from * 9);
 				assert_memory_equal(ours, theirs, AREA);
 			}
@@ -69,7 +71,8 @@ static int sign(int v)
 
 static void comparisons(void **state)
 {
-	static const char *const words[] = { "", "a", "b", "ab", "aa", "abc", "\xff", "\x7f", "ab\xff" };
+	static const char *const words[] = { "",    "a",    "b",    "ab",    "aa",
+					     "abc", "\xff", "\x7f", "ab\xff" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(words); j++) {
@@ -78,7 +81,8 @@ static void comparisons(void **state)
 			assert_int_equal(sign(cupel_strcmp(a, b)), sign(strcmp(a, b)));
 			assert_ptr_equal(cupel_strstr(a, b), strstr(a, b));
 			for (size_t n = 0; n < 4; n++)
-				assert_int_equal(sign(cupel_strncmp(a, b, n)), sign(strncmp(a, b, n)));
+				assert_int_equal(sign(cupel_strncmp(a, b, n)),
+						 sign(strncmp(a, b, n)));
 			assert_int_equal(sign(cupel_memcmp(a, b, min(strlen(a), strlen(b)))),
 					 sign(memcmp(a, b, min(strlen(a), strlen(b)))));
 		}
@@ -119,8 +123,22 @@ static void bounded_copy(void **state)
 static void numbers(void **state)
 {
 	static const char *const texts[] = {
-		"0", "1", "18446744073709551615", "18446744073709551616", "0x10", "0xffffffffffffffff",
-		"0x10000000000000000", "010", "  42rest", "-1", "+7", "", "x", "0x", "0xg", "\t\n9",
+		"0",
+		"1",
+		"18446744073709551615",
+		"18446744073709551616",
+		"0x10",
+		"0xffffffffffffffff",
+		"0x10000000000000000",
+		"010",
+		"  42rest",
+		"-1",
+		"+7",
+		"",
+		"x",
+		"0x",
+		"0xg",
+		"\t\n9",
 	};
 	static const int bases[] = { 0, 8, 10, 16, 36 };
 

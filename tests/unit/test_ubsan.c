@@ -110,7 +110,8 @@ static void each_is_named(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int code = host_dies(cases[i].fn, NULL);
 
-		if (code != 3 || !strstr(host_last_words(), "undefined behaviour at tests/unit/test_ubsan.c:") ||
+		if (code != 3 ||
+		    !strstr(host_last_words(), "undefined behaviour at tests/unit/test_ubsan.c:") ||
 		    !strstr(host_last_words(), cases[i].what))
 			fail_msg("'%s', code %d: %s", cases[i].what, code, host_last_words());
 	}

@@ -106,7 +106,9 @@ static void no_memory_at_any_step(void **state)
 
 static void pins_must_be_online(void **state)
 {
-	struct vm_config c = { .name = "pin", .memory = MIB(1), .vcpus = 1, .pin = { 0, 77 }, .nr_pin = 2 };
+	struct vm_config c = {
+		.name = "pin", .memory = MIB(1), .vcpus = 1, .pin = { 0, 77 }, .nr_pin = 2
+	};
 
 	assert_null(vm_create(&c, NULL, 0, &err, &why));
 	assert_int_equal(err, -ENODEV);
@@ -285,7 +287,9 @@ static void bad_slots(void **state)
 	assert_int_equal(vm->slots->generation, generation);
 	assert_int_equal(mm_stats().free_pages, free);
 	for (u32 i = 1; i < MAX_SLOTS; i++) {
-		struct mem_slot s = { .gpa = MIB(1) * (2 * MAX_SLOTS - i), .size = 0x1000, .pa = 0x1000 };
+		struct mem_slot s = { .gpa = MIB(1) * (2 * MAX_SLOTS - i),
+				      .size = 0x1000,
+				      .pa = 0x1000 };
 
 		assert_int_equal(vm_add_slot(vm, &s), 0);
 	}
@@ -320,12 +324,14 @@ static void images_are_loaded(void **state)
 	gpaddr_t entry, last_byte;
 	u8 *ram = pa_to_va(vm->slots->slot[0].pa);
 
-	assert_int_equal(guest_load_image(vm, flat, sizeof(flat), 0x8000, &entry, &last_byte, &why), 0);
+	assert_int_equal(guest_load_image(vm, flat, sizeof(flat), 0x8000, &entry, &last_byte, &why),
+			 0);
 	assert_int_equal(entry, 0x8000);
 	assert_int_equal(last_byte, 0x8000 + sizeof(flat));
 	assert_memory_equal(ram + 0x8000, flat, sizeof(flat));
 	assert_int_equal(guest_load_image(vm, flat, 0, 0, &entry, &last_byte, &why), -ENOEXEC);
-	assert_int_equal(guest_load_image(vm, flat, sizeof(flat), MIB(1) - 4, &entry, &last_byte, &why),
+	assert_int_equal(guest_load_image(vm, flat, sizeof(flat), MIB(1) - 4, &entry, &last_byte,
+					  &why),
 			 -ENOEXEC);
 	assert_non_null(strstr(why, "does not fit"));
 	assert_int_equal(guest_load_image(vm, "\177ELF", 4, 0, &entry, &last_byte, &why), -ENOEXEC);

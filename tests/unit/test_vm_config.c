@@ -107,15 +107,15 @@ static void malformed(void **state)
 		{ "[vm \xc3\xa4]\n", 1, "VM name" },
 		{ "[vm abcdefghijklmnopqrstuvwxyz0123456]\n", 1, "VM name" },
 		{ VM VM, 3, "two VMs" },
-		{ "[vm a]\nkernel=k\n[vm b]\nkernel=k\n[vm c]\nkernel=k\n[vm d]\nkernel=k\n[vm e]\n", 9,
-		  "too many" },
+		{ "[vm a]\nkernel=k\n[vm b]\nkernel=k\n[vm c]\nkernel=k\n[vm d]\nkernel=k\n[vm e]\n",
+		  9, "too many" },
 		{ VM "nonsense\n", 3, "neither" },
 		{ VM "colour=red\n", 3, "unknown key" },
 		{ VM "Kernel=k\n", 3, "unknown key" },
 		{ VM "=k\n", 3, "unknown key" },
 		{ "[vm v]\nkernel=\n", 2, "needs a file name" },
-		{ "[vm v]\nkernel=0123456789012345678901234567890123456789012345678901234567890123\n", 2,
-		  "too long" },
+		{ "[vm v]\nkernel=0123456789012345678901234567890123456789012345678901234567890123\n",
+		  2, "too long" },
 		{ VM "memory=\n", 3, "memory=" },
 		{ VM "memory=0\n", 3, "memory=" },
 		{ VM "memory=4096\n", 3, "memory=" },
@@ -175,8 +175,10 @@ static void every_cut(void **state)
 
 static void noise(void **state)
 {
-	static const char *const parts[] = { "[vm ", "]", "\n", "kernel", "=", "a", "#", " ", "memory", "1M",
-					     "vcpus", "9", "cpus", "0-3", ",", "\t", "irqchip", "full", "\r" };
+	static const char *const parts[] = { "[vm ",  "]",	 "\n",	 "kernel", "=",
+					     "a",     "#",	 " ",	 "memory", "1M",
+					     "vcpus", "9",	 "cpus", "0-3",	   ",",
+					     "\t",    "irqchip", "full", "\r" };
 	u64 seed = 7;
 
 	for (int round = 0; round < 20000; round++) {
@@ -192,9 +194,12 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_keys),  cmocka_unit_test(defaults),
-		cmocka_unit_test(nothing),   cmocka_unit_test(malformed),
-		cmocka_unit_test(long_lines_and_nul), cmocka_unit_test(every_cut),
+		cmocka_unit_test(all_keys),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(nothing),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(long_lines_and_nul),
+		cmocka_unit_test(every_cut),
 		cmocka_unit_test(noise),
 	};
 

@@ -30,8 +30,8 @@ static void add(const char *name, const char *data)
 	u32 names = (u32)strlen(name) + 1, len = (u32)strlen(data);
 
 	size += (size_t)sprintf((char *)image + size,
-				"070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 1, 0100644, 0,
-				0, 1, 0, len, 0, 0, 0, 0, names, 0);
+				"070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", 1,
+				0100644, 0, 0, 1, 0, len, 0, 0, 0, 0, names, 0);
 	memcpy(image + size, name, names);
 	size = ALIGN_UP(size + names, 4UL);
 	memcpy(image + size, data, len);
@@ -99,10 +99,11 @@ static void expect(const char *want)
 		fail_msg("no '%s' in: %s", want, host_console());
 }
 
-static const char conf[] = "[vm a]\nkernel=good\nmemory=1M\n[vm b]\nkernel=bad\nmemory=1M\n"
-			   "[vm c]\nkernel=code\nmemory=1M\n[vm d]\nkernel=good\nmemory=1M\ncpus=2\n"
-			   "[vm h]\nkernel=hang\nmemory=1M\ncpus=1\n[vm n]\nkernel=none\n"
-			   "[vm p]\nkernel=good\nmemory=1M\ncpus=9\n[vm e]\nkernel=empty\nmemory=1M\n";
+static const char conf[] =
+	"[vm a]\nkernel=good\nmemory=1M\n[vm b]\nkernel=bad\nmemory=1M\n"
+	"[vm c]\nkernel=code\nmemory=1M\n[vm d]\nkernel=good\nmemory=1M\ncpus=2\n"
+	"[vm h]\nkernel=hang\nmemory=1M\ncpus=1\n[vm n]\nkernel=none\n"
+	"[vm p]\nkernel=good\nmemory=1M\ncpus=9\n[vm e]\nkernel=empty\nmemory=1M\n";
 
 static int run(const char *spec, int expected)
 {
