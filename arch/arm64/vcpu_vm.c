@@ -131,7 +131,7 @@ static int load_image(struct vm *vm, const void *image, u64 size, const char **w
 
 bool arch_has_irqchip(enum irqchip_kind kind)
 {
-	return kind == IRQCHIP_FULL || kind == IRQCHIP_EXTERNAL;
+	return kind == IRQCHIP_EXTERNAL || (kind == IRQCHIP_FULL && vgic_hw.nr_lrs);
 }
 
 int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why)

@@ -274,15 +274,20 @@ void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 }
 
 /* Leave a listed interrupt as it is? */
-static bool still_right(struct vgic *g, u32 intid, u32 word, u64 val)
+static bool still_right(struct vgic *g, const struct vgic_cpu *c, u32 intid, u32 word, u64 val)
 {
 	if (!(val & (LR_ACTIVE | LR_PENDING)))
 		return false;
-	if (has_source(g, intid))
-		return true; /* looked at again when it ends */
+	if (has_source(g, intid)) /* looked at again when it ends */
+		return (val & LR_ACTIVE) || (word & VIRQ_ENABLED);
+	/* Posted again: that goes in, whether it makes a difference or not. */
+	if ((word & VIRQ_EDGE) && (word & VIRQ_PENDING))
+		return false;
 	if (val & LR_ACTIVE)
-		return !((word & VIRQ_EDGE) && (word & VIRQ_PENDING));
-	return (word & VIRQ_ENABLED) && ((word & VIRQ_EDGE) || virq_pending(word));
+		return true;
+	/* Pending as before, with the priority and the group it has now. */
+	return (word & VIRQ_ENABLED) && ((word & VIRQ_EDGE) || virq_pending(word)) &&
+	       val == fresh_lr_value(c, intid, word);
 }
 
 /* A listed interrupt was posted again, or changed its configuration. */
@@ -296,7 +301,7 @@ static void update_listed(struct vcpu *v, u32 intid, u32 word)
 	if (found < 0)
 		return;
 	val = vgic_hw.read_lr(lr);
-	if (still_right(g, intid, word, val))
+	if (still_right(g, &v->arch.vgic, intid, word, val))
 		return;
 	fold_lr(v, lr, val);
 	vgic_hw.write_lr(lr, 0);

@@ -39,10 +39,14 @@ static u64 read_lr(u32 n)
 	u32 lr = mmio_read32(reg(GICH_LR(n)));
 	u64 val = lr & LRV2_VID_MASK;
 
+	val |= (u64)(lr >> LRV2_PRIO_SHIFT & VIRQ_PRIO_MASK) << LR_PRIO_SHIFT;
+	if (lr & LRV2_GROUP1)
+		val |= LR_GROUP1;
 	if (lr & LRV2_HW)
 		val |= LR_HW | (u64)(lr >> LRV2_PID_SHIFT & LRV2_VID_MASK) << LR_PINTID_SHIFT;
 	else
-		val |= (u64)(lr >> LRV2_CPUID_SHIFT & 7) << LR_CPUID_SHIFT;
+		val |= (u64)(lr >> LRV2_CPUID_SHIFT & 7) << LR_CPUID_SHIFT |
+		       (lr & LRV2_EOI ? LR_EOI : 0);
 	if (lr & LRV2_PENDING)
 		val |= LR_PENDING;
 	if (lr & LRV2_ACTIVE)
