@@ -106,12 +106,17 @@ u64 bench_rounds_noise(const struct bench_rounds *r)
 	return even > odd ? bench_scale(even, 1000, odd) : bench_scale(odd, 1000, even);
 }
 
-const char *bench_tick_unit(void)
+bool bench_counts_instructions(void)
 {
 	u64 hz = arch_counter_hz();
 	bool giga = hz > NSEC_PER_SEC / 100 * 99 && hz < NSEC_PER_SEC / 100 * 101;
 
-	return giga && cmdline_get("icount") ? "instructions" : "ticks";
+	return giga && cmdline_get("icount");
+}
+
+const char *bench_tick_unit(void)
+{
+	return bench_counts_instructions() ? "instructions" : "ticks";
 }
 
 u32 bench_gang_cpu(u32 member)

@@ -63,9 +63,11 @@ u64 bench_rounds_noise(const struct bench_rounds *r);
 u64 bench_scale(u64 value, u64 mul, u64 div);
 
 /*
- * "instructions" when the line says icount, where the emulator's clock advances a nanosecond an
- * instruction, and the counter runs at 1 GHz, give or take what calibration is worth; else "ticks".
+ * Whether a tick is an instruction: the line says icount, where the emulator's clock advances a
+ * nanosecond an instruction, and the counter runs at 1 GHz, give or take what calibration is worth.
  */
+bool bench_counts_instructions(void);
+/* "instructions" or "ticks". */
 const char *bench_tick_unit(void);
 
 /* --- Running something on many CPUs at once ---------------------------------------------------- */

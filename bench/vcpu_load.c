@@ -397,7 +397,8 @@ static int words_read(struct words *w)
 	if (!err)
 		err = bench_number("rounds", 2, BENCH_MAX_ROUNDS, 8, &w->rounds);
 	if (!err)
-		err = bench_number("loads", 1, 100000000, 0, &w->loads);
+		err = bench_number("loads", 1, 100000000, bench_counts_instructions() ? 1000 : 0,
+				   &w->loads);
 	if (!err)
 		err = bench_number("duration", 1, 600000, 200, &w->duration_ms);
 	if (!err && !w->nr_vcpus)
@@ -445,7 +446,7 @@ static const char *const keys[] = {
 	"page - own,shared: the page that the guest's vCPUs write to (default own)",
 	"vcpus - list of vCPU counts, one a CPU (default 1,2,4,... and all CPUs)",
 	"rounds - rounds of each variant, A B A B (default 8)",
-	"loads - loads a vCPU makes in a round (default: as many as fit in duration)",
+	"loads - loads a vCPU makes in a round (default: as many as fit in duration; icount: 1000)",
 	"duration - length of a round in ms (default 200)",
 	"overcommit - K VMs of `vcpus` vCPUs share the CPUs and pass messages",
 	"messages - with overcommit: messages each vCPU sends (default 500)",
