@@ -5,6 +5,7 @@
  * ARM (DDI 0487) D1.3.1.5.
  */
 #include <asm/boot.h>
+#include <asm/gprs.h>
 
 	.macro	adr_l reg, sym
 	adrp	\reg, \sym
@@ -56,21 +57,7 @@ trap_vectors:
 	.balign	128
 
 	.macro	save_frame
-	stp	x0, x1, [sp, #16 * 0]
-	stp	x2, x3, [sp, #16 * 1]
-	stp	x4, x5, [sp, #16 * 2]
-	stp	x6, x7, [sp, #16 * 3]
-	stp	x8, x9, [sp, #16 * 4]
-	stp	x10, x11, [sp, #16 * 5]
-	stp	x12, x13, [sp, #16 * 6]
-	stp	x14, x15, [sp, #16 * 7]
-	stp	x16, x17, [sp, #16 * 8]
-	stp	x18, x19, [sp, #16 * 9]
-	stp	x20, x21, [sp, #16 * 10]
-	stp	x22, x23, [sp, #16 * 11]
-	stp	x24, x25, [sp, #16 * 12]
-	stp	x26, x27, [sp, #16 * 13]
-	stp	x28, x29, [sp, #16 * 14]
+	each_gpr_pair stp
 	add	x21, sp, #FRAME_SIZE
 	mrs	x22, elr_el2
 	mrs	x23, spsr_el2
@@ -108,21 +95,7 @@ restore_frame:
 	ldr	x30, [sp, #16 * 15]
 	msr	elr_el2, x22
 	msr	spsr_el2, x23
-	ldp	x0, x1, [sp, #16 * 0]
-	ldp	x2, x3, [sp, #16 * 1]
-	ldp	x4, x5, [sp, #16 * 2]
-	ldp	x6, x7, [sp, #16 * 3]
-	ldp	x8, x9, [sp, #16 * 4]
-	ldp	x10, x11, [sp, #16 * 5]
-	ldp	x12, x13, [sp, #16 * 6]
-	ldp	x14, x15, [sp, #16 * 7]
-	ldp	x16, x17, [sp, #16 * 8]
-	ldp	x18, x19, [sp, #16 * 9]
-	ldp	x20, x21, [sp, #16 * 10]
-	ldp	x22, x23, [sp, #16 * 11]
-	ldp	x24, x25, [sp, #16 * 12]
-	ldp	x26, x27, [sp, #16 * 13]
-	ldp	x28, x29, [sp, #16 * 14]
+	each_gpr_pair ldp
 	add	sp, sp, #FRAME_SIZE
 	eret
 
