@@ -6,6 +6,8 @@
 #include <cupel/irq.h>
 #include <cupel/printk.h>
 
+#include "lock_debug.h"
+
 DEFINE_PER_CPU(u64, irq_count);
 
 /* All zero, so that the table costs nothing in the image; irq_set_chip() names the locks. */
@@ -116,7 +118,9 @@ bool irq_dispatch(u32 irq)
 	handler = load_acquire(&d->handler);
 	if (unlikely(!handler))
 		return false;
+	lock_debug_irq_enter();
 	handler(d, d->arg);
+	lock_debug_irq_exit();
 	return true;
 }
 

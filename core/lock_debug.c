@@ -33,13 +33,21 @@ struct edge {
 
 static DEFINE_PER_CPU(struct held_stack, held_stack);
 
+DEFINE_PER_CPU(u32, irq_depth);
+
 /* Names are only ever added: an index below nr_classes stays valid. */
 static const char *class_name[MAX_CLASSES];
 static u32 nr_classes;
 static u64 after[MAX_CLASSES]; /* bit b of after[a]: b was taken while a was held */
 static struct edge edges[MAX_CLASSES][MAX_CLASSES];
 
-/* Guards the four above against writers; not a lock of <cupel/lock.h>, which would check itself. */
+/*
+ * Where a class was first waited for in an interrupt handler, and where it was first held with interrupts
+ * on. Both: the handler may find the lock held by the very CPU it interrupted, and wait for good.
+ */
+static const struct lock_site *waited_in_irq[MAX_CLASSES], *held_irqs_on[MAX_CLASSES];
+
+/* Guards the graph against writers; not a lock of <cupel/lock.h>, which would check itself. */
 static u32 graph_busy;
 
 static void graph_lock(void)
@@ -147,6 +155,23 @@ static void check_edge(const struct held *h, int class, const struct lock_site *
 		report_order(h, class, site, path, len);
 }
 
+/* Note `site` in `mine`; both sides known: report. */
+static void check_irq_use(int class, const struct lock_site **mine, const struct lock_site **other,
+			  const struct lock_site *site)
+{
+	const struct lock_site *theirs;
+
+	if (READ_ONCE(mine[class]))
+		return;
+	WRITE_ONCE(mine[class], site);
+	/* Pairs with the same barrier on the other side: the later one sees both. */
+	smp_mb();
+	theirs = READ_ONCE(other[class]);
+	if (theirs)
+		panic("lock %s: %s:%u and %s:%u: waited for in an interrupt handler and held with interrupts on",
+		      class_name[class], site->file, site->line, theirs->file, theirs->line);
+}
+
 /* False while this CPU is inside a check already; true begins one. */
 static bool enter_check(struct held_stack *s)
 {
@@ -164,6 +189,8 @@ void lock_check_before(const void *l, const char *name, const struct lock_site *
 	if (enter_check(s)) {
 		int class = class_of(name);
 
+		if (class >= 0 && this_cpu(irq_depth))
+			check_irq_use(class, waited_in_irq, held_irqs_on, site);
 		for (u32 i = 0; i < s->count; i++) {
 			if (s->held[i].lock == l)
 				panic("lock %s taken twice by CPU %u: %s:%u, then %s:%u",
@@ -179,13 +206,18 @@ void lock_check_before(const void *l, const char *name, const struct lock_site *
 
 void lock_check_taken(const void *l, const char *name, const struct lock_site *site)
 {
+	bool irqs_on = arch_irqs_enabled();
 	unsigned long flags = arch_irq_save();
 	struct held_stack *s = this_cpu_ptr(held_stack);
 
 	if (enter_check(s)) {
+		int class = class_of(name);
+
+		if (class >= 0 && irqs_on)
+			check_irq_use(class, held_irqs_on, waited_in_irq, site);
 		if (s->count == MAX_HELD)
 			panic("CPU %u holds more than %d locks", cpu_id(), MAX_HELD);
-		s->held[s->count++] = (struct held){ l, class_of(name), site };
+		s->held[s->count++] = (struct held){ l, class, site };
 		s->busy = false;
 	}
 	arch_irq_restore(flags);

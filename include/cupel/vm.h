@@ -76,7 +76,7 @@ struct vm {
 	u32 id;
 	enum vm_state state; /* written with release by whoever stops it; read with acquire */
 	int exit_code; /* what the guest gave to HC_EXIT */
-	char stop_reason[160];
+	char stop_reason[224];
 	struct mem_slots *slots; /* published with release; readers load with acquire */
 	spinlock_t lock; /* guards slots (writers), state changes, stop_reason */
 	struct mmio_window mmio[MAX_WINDOWS];

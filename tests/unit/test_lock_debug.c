@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <cupel/irq.h>
 #include <cupel/lock.h>
 
 static spinlock_t a = SPINLOCK_INIT("class_a"), b = SPINLOCK_INIT("class_b"),
@@ -127,6 +128,77 @@ static void wrong_unlocks(void **state)
 	expect_panic(wrong_rw, writes);
 }
 
+static void in_handler(struct irq_desc *d, void *arg)
+{
+	spin_lock(&a);
+	spin_unlock(&a);
+}
+
+static void try_in_handler(struct irq_desc *d, void *arg)
+{
+	if (spin_trylock(&a))
+		spin_unlock(&a);
+}
+
+static void interrupt(irq_handler_t handler)
+{
+	static const struct irq_chip chip = { .name = "test" };
+	unsigned long flags = arch_irq_save();
+
+	irq_set_chip(5, &chip, 0);
+	irq_request(5, handler, NULL);
+	irq_dispatch(5);
+	irq_free(5);
+	arch_irq_restore(flags);
+}
+
+static void hold(bool irqs_on)
+{
+	unsigned long flags = arch_irq_save();
+
+	if (irqs_on)
+		arch_irq_enable();
+	spin_lock(&a);
+	spin_unlock(&a);
+	arch_irq_restore(flags);
+}
+
+static void on_then_handler(void *arg)
+{
+	hold(true);
+	interrupt(in_handler);
+}
+
+static void handler_then_on(void *arg)
+{
+	interrupt(in_handler);
+	hold(true);
+}
+
+static void harmless(void *arg)
+{
+	hold(false);
+	interrupt(in_handler);
+	hold(false);
+}
+
+static void harmless_try(void *arg)
+{
+	hold(true);
+	interrupt(try_in_handler);
+}
+
+static void handlers_and_interrupts(void **state)
+{
+	static const char *const words[] = { "lock class_a", "waited for in an interrupt handler",
+					     NULL };
+
+	expect_panic(on_then_handler, words);
+	expect_panic(handler_then_on, words);
+	assert_int_equal(host_dies(harmless, NULL), -1);
+	assert_int_equal(host_dies(harmless_try, NULL), -1);
+}
+
 /* All of this is allowed. */
 static void good_orders(void **state)
 {
@@ -166,9 +238,9 @@ static void checks_run_in_parallel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_is_checked),	  cmocka_unit_test(double_locks),
-		cmocka_unit_test(wrong_unlocks),	  cmocka_unit_test(good_orders),
-		cmocka_unit_test(checks_run_in_parallel),
+		cmocka_unit_test(order_is_checked), cmocka_unit_test(double_locks),
+		cmocka_unit_test(wrong_unlocks),    cmocka_unit_test(handlers_and_interrupts),
+		cmocka_unit_test(good_orders),	    cmocka_unit_test(checks_run_in_parallel),
 	};
 
 	return cmocka_run_group_tests_name("lock_debug", tests, host_group_setup, NULL);
