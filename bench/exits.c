@@ -4,7 +4,7 @@
  * the values over by hypercall. Every value is kept, so that a median is exact. Nothing here may run
  * between a guest's two readings of its clock.
  */
-#include "harness.h"
+#include "vcpu_load.h"
 
 #include <cupel/arch.h>
 #include <cupel/clock.h>
@@ -79,14 +79,16 @@ static void on_sample(struct vm *vm, u32 vcpu, u32 index, u64 value)
 		s->lost++;
 }
 
+static const char *const wfi_names[] = { "trap", "native", NULL };
+
 static void report(const struct vm_config *c, struct series *s)
 {
-	static const char *const wfi[] = { "trap", "native" };
 	static struct record r;
 
 	record_begin(&r, BENCH, bench_tick_unit());
 	record_str(&r.variant, "op", s->name);
-	record_str(&r.variant, "wfi", wfi[c->wfi]);
+	record_str(&r.variant, "wfi", wfi_names[c->wfi]);
+	record_str(&r.variant, "irqstate", load_irqstates[c->irqstate]);
 	/* Exact quantiles only if every value was kept. */
 	hist_summary_exact(&s->hist, s->value, s->lost ? 0 : s->nr, &r.summary);
 	r.hist = &s->hist;
@@ -127,6 +129,7 @@ static int run_guest(const struct vm_config *c)
 static const char *const keys[] = {
 	"ops - list of kinds to measure, by their names in the table (default all)",
 	"samples - values of each kind that the guest takes, at most 4096 (default 1000)",
+	"irqstate - locked or percpu: how a load sets the host timer's active state (default percpu)",
 	"wfi - trap or native: whether a guest that waits leaves guest mode (default trap)",
 	NULL,
 };
@@ -142,8 +145,7 @@ EXPERIMENT(exits_experiment);
 
 static int exits_configure(struct vm_config *c)
 {
-	static const char *const wfi[] = { "trap", "native", NULL };
-	struct bench_choice choice;
+	struct bench_choice wait, state;
 	const char *ops = cmdline_get("ops");
 	char line[VM_CMDLINE_MAX];
 	u64 samples;
@@ -152,7 +154,9 @@ static int exits_configure(struct vm_config *c)
 	if (!err)
 		err = bench_number("samples", 1, MAX_SAMPLES, 1000, &samples);
 	if (!err)
-		err = bench_words("wfi", wfi, "trap", &choice);
+		err = bench_words("wfi", wfi_names, "trap", &wait);
+	if (!err)
+		err = bench_words("irqstate", load_irqstates, "percpu", &state);
 	if (err)
 		return err;
 	if (snprintf(line, sizeof(line), "samples=%lu%s%s", samples, ops ? " ops=" : "",
@@ -161,7 +165,8 @@ static int exits_configure(struct vm_config *c)
 		return -EINVAL;
 	}
 	bench_vm_config(c, "exits", 1, line);
-	c->wfi = choice.pick[0];
+	c->wfi = (enum wfi_kind)wait.pick[0];
+	c->irqstate = (enum irqstate_kind)state.pick[0];
 	return 0;
 }
 
