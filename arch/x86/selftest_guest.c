@@ -231,16 +231,17 @@ static bool port_access(struct vcpu *v, void *dev, struct mmio_access *a)
 	return true;
 }
 
-GUEST_CODE(
-	string_io_code,
-	"mov $0x1230, %edx\n	mov $1f-string_io_code+" VALUE(
-		GUEST_X86_ENTRY) ", %esi\n"
-				 "mov $5, %ecx\n	rep outsb\n"
-				 "test %ecx, %ecx\n" WANT(
-					 "jnz") "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
-						"cmpb $0x5a, 0x80000 + 99\n" WANT("jne") "cmpb $0, 0x80000 + 100\n" WANT(
-							"jne") "cmp $0x80000 + 100, %edi\n" WANT("jne")
-							EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
+/* clang-format off */
+GUEST_CODE(string_io_code,
+	   "mov $0x1230, %edx\n	mov $1f-string_io_code+" VALUE(GUEST_X86_ENTRY) ", %esi\n"
+	   "mov $5, %ecx\n	rep outsb\n"
+	   "test %ecx, %ecx\n" WANT("jnz")
+	   "mov $0x80000, %edi\n	mov $100, %ecx\n	rep insb\n"
+	   "cmpb $0x5a, 0x80000 + 99\n" WANT("jne")
+	   "cmpb $0, 0x80000 + 100\n" WANT("jne")
+	   "cmp $0x80000 + 100, %edi\n" WANT("jne")
+	   EXIT(0) "9:	" EXIT(1) "1:	.ascii \"cupel\"");
+/* clang-format on */
 
 SELFTEST(guest_string_io)
 {

@@ -18,12 +18,14 @@
 
 static u32 nr_apr; /* active-priority registers of each group; set once by the boot CPU */
 
+/* clang-format off */
 #define EACH_LR(X)                                                                          \
 	X(0, C12_0)                                                                         \
 	X(1, C12_1)                                                                         \
 	X(2, C12_2)                                                                         \
 	X(3, C12_3) X(4, C12_4) X(5, C12_5) X(6, C12_6) X(7, C12_7) X(8, C13_0) X(9, C13_1) \
 		X(10, C13_2) X(11, C13_3) X(12, C13_4) X(13, C13_5) X(14, C13_6) X(15, C13_7)
+/* clang-format on */
 
 static u64 read_lr(u32 n)
 {

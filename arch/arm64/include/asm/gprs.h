@@ -3,6 +3,7 @@
 #ifndef ASM_GPRS_H
 #define ASM_GPRS_H
 
+/* clang-format off */
 	.macro	each_gpr_pair insn
 	\insn	x0, x1, [sp, #16 * 0]
 	\insn	x2, x3, [sp, #16 * 1]
@@ -20,5 +21,6 @@
 	\insn	x26, x27, [sp, #16 * 13]
 	\insn	x28, x29, [sp, #16 * 14]
 	.endm
+/* clang-format on */
 
 #endif

@@ -52,11 +52,13 @@ enum guest_reg {
 
 /* Initializer of an array by enum guest_reg. */
 #define GUEST_REG_NAME(name, ...) [GUEST_##name] = #name,
+/* clang-format off */
 #define GUEST_REG_NAMES                                                         \
 	{                                                                       \
 		GUEST_REGS_EL1(GUEST_REG_NAME)                     \
 		GUEST_REGS_EL1_STICKY(GUEST_REG_NAME)              \
 		GUEST_REGS_COMMON(GUEST_REG_NAME) \
 	}
+/* clang-format on */
 
 #endif
