@@ -45,22 +45,9 @@ struct load_counts load_counts_since(const struct load_counts *now, const struct
 	return d;
 }
 
-/* `lockstat` on the command line: all is counted anyhow, and stays so. */
+/* `lockstat` on the command line: all is counted anyhow, and goes on. */
 static bool counted_before;
-
-int load_count_locks_begin(void)
-{
-	int err = lock_stats_init();
-
-	if (err) {
-		printk("bench: no memory for lock counters\n");
-		return err;
-	}
-	lock_stats_reset();
-	counted_before = lock_stats_enabled;
-	WRITE_ONCE(lock_stats_enabled, true);
-	return 0;
-}
+static struct lock_count at_begin;
 
 /* Every descriptor lock is taken in core/irq.c, and nothing else is. */
 static bool add_irq_site(const struct lock_site *site, const struct lock_count *n, void *arg)
@@ -75,12 +62,37 @@ static bool add_irq_site(const struct lock_site *site, const struct lock_count *
 	return true;
 }
 
-struct lock_count load_count_locks_end(void)
+static struct lock_count descriptor_locks(void)
 {
 	struct lock_count sum = { 0 };
 
-	WRITE_ONCE(lock_stats_enabled, counted_before);
 	lock_stats_walk(add_irq_site, &sum);
+	return sum;
+}
+
+int load_count_locks_begin(void)
+{
+	int err = lock_stats_init();
+
+	if (err) {
+		printk("bench: no memory for lock counters\n");
+		return err;
+	}
+	at_begin = descriptor_locks();
+	counted_before = lock_stats_enabled;
+	WRITE_ONCE(lock_stats_enabled, true);
+	return 0;
+}
+
+struct lock_count load_count_locks_end(void)
+{
+	struct lock_count sum;
+
+	WRITE_ONCE(lock_stats_enabled, counted_before);
+	sum = descriptor_locks();
+	sum.acquired -= at_begin.acquired;
+	sum.contended -= at_begin.contended;
+	sum.spins -= at_begin.spins;
 	return sum;
 }
 

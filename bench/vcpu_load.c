@@ -266,8 +266,13 @@ static void detail_row(const struct group *g, const struct side *s, const struct
 	table_cell_ratio(&detail, s->counted.active_writes, s->counted.loads);
 }
 
+/* The largest A/A ratio of the run x 1000. */
+static u64 worst_noise;
+
 static void noise_row(const struct group *g, const struct side *s)
 {
+	u64 ratio = bench_rounds_noise(&s->rate);
+
 	const char *state = load_irqstates[s->irqstate];
 
 	table_cell(&noise, "%s %s %s against %s", load_irqchips[g->irqchip], pages[g->page], state,
@@ -275,7 +280,8 @@ static void noise_row(const struct group *g, const struct side *s)
 	table_cell(&noise, "%u", g->vcpus);
 	table_cell(&noise, "%lu", bench_rounds_half(&s->rate, 0) / g->vcpus);
 	table_cell(&noise, "%lu", bench_rounds_half(&s->rate, 1) / g->vcpus);
-	table_cell_ratio(&noise, bench_rounds_noise(&s->rate), 1000);
+	table_cell_ratio(&noise, ratio, 1000);
+	worst_noise = max(worst_noise, ratio);
 }
 
 static void group_report(const struct group *g, u32 row)
@@ -478,6 +484,7 @@ static int vcpu_load_run(void)
 		return err;
 	tables_begin();
 	memset(result, 0, sizeof(result));
+	worst_noise = 0;
 	err = sweep(&words);
 	if (err)
 		return err;
@@ -486,5 +493,7 @@ static int vcpu_load_run(void)
 	table_print(&noise);
 	for (u32 i = 0; i < words.page.nr; i++)
 		final_table(words.page.pick[i]);
+	printk("\nThe worst A/A ratio of this run is %lu.%03lu: a smaller difference is noise.\n",
+	       worst_noise / 1000, worst_noise % 1000);
 	return 0;
 }

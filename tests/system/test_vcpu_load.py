@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The experiment this house was built for: its rows, and the counters that prove which path ran."""
 
+import re
+
 import pytest
 
 WORDS = "bench=vcpu-load rounds=2 loads=400"
@@ -122,3 +124,14 @@ def test_bad_words_are_refused_by_the_image_too(boot, words):
     booted.check(booted.result.ended == "exit" and booted.result.code, "should have failed")
     booted.check(not booted.records(), "rows in spite of a bad word")
     booted.says(words.partition("=")[0])
+
+
+def test_lockstat_goes_on_beside_the_counted_rounds(boot):
+    """What counts the descriptor lock for a row must not forget what was counted before it."""
+    booted = boot(WORDS + " lockstat vcpus=1 irqchip=full", "arm64", cpus=1).well()
+    locked = [row for row in rows_of(booted, 2) if row["variant"]["irqstate"] == "locked"][0]
+    total = sum(int(n) for n in re.findall(r"core/irq\.c:\d+: acquired (\d+)", booted.text))
+    timed = locked["counters"]["loads"] * LOCKED_VHE
+    booted.check(total >= timed + locked["counters"]["lock_acquired"],
+                 "lockstat says %d, the locked rounds alone took %d" % (total, timed))
+    booted.check("run_queue" in booted.text or "rq->lock" in booted.text, "no scheduler lock")

@@ -61,7 +61,7 @@ class Request:
             self.take_option(word, rest)
         elif word in ARCHES and not self.arch:
             self.arch = word
-        elif "=" in word:
+        elif "=" in word or word in experiments.BARE:
             self.words.append(word)
         elif not self.experiment:
             self.experiment = word
@@ -101,9 +101,15 @@ class Request:
         self.arch = self.arch or "arm64"
         keys = {**experiments.GENERAL, **known[self.experiment].keys}
         for word in self.words:
+            if word in experiments.BARE:
+                continue
             match = KEY_VALUE.match(word)
             if not match:
                 raise Usage("'%s' is no key=value" % word)
+            if match.group(1) == "arm64.mode" and self.arch != "arm64":
+                raise Usage("arm64.mode is for arm64")
+            if match.group(1) == "arm64.mode" and match.group(2) not in ("vhe", "nvhe"):
+                raise Usage("arm64.mode is vhe or nvhe, not '%s'" % match.group(2))
             if match.group(1) not in keys:
                 raise Usage("%s knows no '%s'; it knows: %s"
                             % (self.experiment, match.group(1), ", ".join(sorted(keys))))
@@ -157,11 +163,20 @@ class Printer:
             self.json.flush()
 
 
+def debugger(what):
+    """How to attach. The arm64 image has no address of its own: QEMU puts it 2 MiB into RAM, and it
+    stays there when the MMU comes on. Only a hardware breakpoint survives the image's arrival."""
+    symbols = "%s/cupel.sym.elf" % build.directory(what.arch, what.build)
+    if what.arch == "x86":
+        return ("gdb-multiarch -ex 'target remote :1234' -ex 'hbreak cupel_main' " + symbols)
+    return ("gdb-multiarch -ex 'set architecture aarch64' -ex 'target remote :1234' "
+            "-ex 'symbol-file %s -o 0x40200000' -ex 'hbreak cupel_main'" % symbols)
+
+
 def run_on(what, timeout, json_path=None):
     printer = Printer(json_path)
     if what.gdb:
-        print("waiting for a debugger:\n  gdb-multiarch -ex 'target remote :1234' %s/cupel.sym.elf"
-              % build.directory(what.arch, what.build), flush=True)
+        print("waiting for a debugger:\n  " + debugger(what), flush=True)
         timeout = None
     result = machine.boot(what, timeout, on_line=printer.line)
     if result.ended == "timeout":

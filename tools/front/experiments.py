@@ -14,10 +14,12 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 # Words that core and the architectures understand beside an experiment's own.
 GENERAL = {
-    "arm64.mode": "vhe or nvhe",
+    "arm64.mode": "vhe or nvhe (arm64 only)",
     "nr_cpus": "use at most so many CPUs",
-    "lockstat": "count every lock from boot, and print the sites at the end",
+    "lockstat": "alone, without a value: count every lock from boot, and print the sites at the end",
 }
+# Those that take no value.
+BARE = ("lockstat",)
 
 
 @dataclass
