@@ -6,6 +6,7 @@
 #include "svm/internal.h"
 #include <asm/msr.h>
 #include <asm/trap.h>
+#include <cupel/abi.h>
 #include <cupel/errno.h>
 #include <cupel/ktap.h>
 #include <cupel/mm.h>
@@ -129,6 +130,28 @@ SELFTEST(walk_stays_inside)
 	p.cr3 = TABLES;
 	table(vm, 0)[LINEAR >> 39 & 511] = 0xf0000000000 | P;
 	CHECK(t, guest_walk(vm->vcpu[0], &p, LINEAR, WALK_READ, &gpa, &error) == -ENXIO);
+	/* Nor may a walk write to what the guest itself may not: its accessed bits would. */
+	table(vm, 0)[LINEAR >> 39 & 511] = GUEST_X86_ROM | P | RW;
+	CHECK(t, guest_walk(vm->vcpu[0], &p, LINEAR & ~GENMASK(38, 0), WALK_READ, &gpa, &error) ==
+			 -ENXIO);
+	CHECK(t, *(u64 *)vm_gpa_to_va(vm, GUEST_X86_ROM, 8, false) == GUEST_ROM_MAGIC);
+	vm_destroy(vm);
+}
+
+SELFTEST(walk_canonical)
+{
+	struct guest_paging p = long_mode();
+	struct vm *vm = make_vm(t);
+	gpaddr_t gpa;
+	u32 error;
+
+	if (!vm)
+		return;
+	map_long(vm, P | RW | US, P | RW);
+	CHECK(t, guest_walk(vm->vcpu[0], &p, LINEAR | BIT(63), WALK_READ, &gpa, &error) == -ERANGE);
+	CHECK(t, guest_walk(vm->vcpu[0], &p, LINEAR | BIT(47), WALK_READ, &gpa, &error) == -ERANGE);
+	CHECK(t, guest_walk(vm->vcpu[0], &p, LINEAR | ~GENMASK(46, 0), WALK_READ, &gpa, &error) ==
+			 -EFAULT);
 	vm_destroy(vm);
 }
 

@@ -80,14 +80,8 @@ static enum emulate one_element(struct vcpu *v, const struct string_io *s, u8 in
 	if (!s->write && !one_access(v, s->port, s->size, false, &value))
 		return EMULATE_STOPPED;
 	err = guest_copy(v, &at, &value, s->size, s->write ? WALK_READ : WALK_WRITE, &error);
-	if (err == -EFAULT) {
-		guest_page_fault(v, at, error);
-		return EMULATE_AGAIN;
-	}
-	if (err) {
-		guest_crash(v, "string I/O with %lx, which is no memory", linear);
-		return EMULATE_STOPPED;
-	}
+	if (err)
+		return guest_copy_failed(v, err, at, error, "string I/O with");
 	if (s->write && !one_access(v, s->port, s->size, true, &value))
 		return EMULATE_STOPPED;
 	gpr_write_sized(v, index, s->addr_size,

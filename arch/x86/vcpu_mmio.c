@@ -173,14 +173,8 @@ static enum emulate move_string(const struct mmio_op *m, bool write)
 	if (!write && !access(m, false, &value))
 		return EMULATE_STOPPED;
 	err = guest_copy(m->v, &at, &value, m->i->mem_size, write ? WALK_READ : WALK_WRITE, &error);
-	if (err == -EFAULT) {
-		guest_page_fault(m->v, at, error);
-		return EMULATE_AGAIN;
-	}
-	if (err) {
-		guest_crash(m->v, "string move between a device and %lx, which is no memory", linear);
-		return EMULATE_STOPPED;
-	}
+	if (err)
+		return guest_copy_failed(m->v, err, at, error, "string move between a device and");
 	if (write && !access(m, true, &value))
 		return EMULATE_STOPPED;
 	advance(m, GPR_RSI);

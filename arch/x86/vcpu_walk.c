@@ -2,8 +2,9 @@
 /*
  * The guest's own page tables, walked in software: 32-bit, PAE, and long mode with four or five
  * levels. Every entry is read from the guest's memory slots and from nowhere else, so that no table a
- * guest can write reaches the host. Sets accessed and dirty bits as the CPU does. (AMD APM vol. 2,
- * 5.2 to 5.6)
+ * guest can write reaches the host. Sets accessed and dirty bits as the CPU does; so tables lie in
+ * memory that may be written, or nowhere (a nested walk counts as a write: APM vol. 2, 15.25.6). (AMD
+ * APM vol. 2, 5.2 to 5.6)
  */
 #include <asm/cpu.h>
 #include <asm/msr.h>
@@ -70,7 +71,7 @@ static void *entry_address(const struct walk *w)
 	/* The four entries of a PAE root take bits 31:30. */
 	if (w->level == 2 && w->entry_size == 8 && !(w->p->efer & EFER_LMA))
 		n &= 3;
-	return vm_gpa_to_va(w->v->vm, w->table + n * w->entry_size, w->entry_size, false);
+	return vm_gpa_to_va(w->v->vm, w->table + n * w->entry_size, w->entry_size, true);
 }
 
 static u64 read_entry(const struct walk *w, void *at)
@@ -171,6 +172,14 @@ static int finish(struct walk *w, void *at, u64 entry, gpaddr_t *gpa, u32 *error
 	return 0;
 }
 
+/* The upper bits repeat the highest that is translated: APM vol. 2, 5.3.1. */
+static bool canonical(const struct guest_paging *p, u64 linear)
+{
+	u32 unused = p->cr4 & CR4_LA57 ? 64 - 57 : 64 - 48;
+
+	return !(p->efer & EFER_LMA) || (u64)((s64)(linear << unused) >> unused) == linear;
+}
+
 int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 access, gpaddr_t *gpa,
 	       u32 *error)
 {
@@ -181,6 +190,8 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 		*gpa = linear;
 		return 0;
 	}
+	if (!canonical(p, linear))
+		return -ERANGE;
 	begin(&w);
 	for (;; w.level--) {
 		void *at = entry_address(&w);
@@ -220,6 +231,17 @@ static int copy_piece(struct vcpu *v, const struct guest_paging *p, u64 linear, 
 	else
 		memcpy(buf, at, len);
 	return 0;
+}
+
+enum emulate guest_copy_failed(struct vcpu *v, int err, u64 linear, u32 error, const char *what)
+{
+	if (err == -EFAULT)
+		guest_page_fault(v, linear, error);
+	else if (err == -ERANGE)
+		guest_exception_error(v, X86_EXC_GP, 0);
+	else
+		guest_crash(v, "%s %lx, which is no memory", what, linear);
+	return err == -EFAULT || err == -ERANGE ? EMULATE_AGAIN : EMULATE_STOPPED;
 }
 
 int guest_copy(struct vcpu *v, u64 *linear, void *buf, u32 len, u32 access, u32 *error)

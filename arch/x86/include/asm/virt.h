@@ -112,11 +112,16 @@ bool guest_msr_range(u32 n, u32 *first, u32 *last); /* the n-th that a guest can
 
 /* vcpu_walk.c: the guest's own page tables. */
 enum walk_access { WALK_READ = 0, WALK_WRITE = 1, WALK_FETCH = 2, WALK_SYSTEM = 4 };
-/* 0 and *gpa; or -EFAULT and the error code of the #PF that the access deserves. */
+/*
+ * 0 and *gpa; -EFAULT and the error code of the #PF that the access deserves; -ERANGE: not a canonical
+ * address; -ENXIO: tables outside the guest's writable memory.
+ */
 int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 access, gpaddr_t *gpa,
 	       u32 *error);
-/* Copy to or from guest memory; -EFAULT as above (*linear is where), -ENXIO: no memory there. */
+/* Copy to or from guest memory; errors as above (*linear is where), -ENXIO: no memory there either. */
 int guest_copy(struct vcpu *v, u64 *linear, void *buf, u32 len, u32 access, u32 *error);
+/* An instruction's operand could not be copied: give the guest its fault, or stop the VM. */
+enum emulate guest_copy_failed(struct vcpu *v, int err, u64 linear, u32 error, const char *what);
 
 /* vcpu_insn.c: the instruction at a place, from a small cache that is checked against memory. */
 #define INSN_CACHE_ENTRIES 32

@@ -122,11 +122,30 @@ static void svm(void)
 	}
 }
 
+static void do_outs(void *arg)
+{
+	__asm__ volatile("outsb" : "+S"(arg) : "d"(0x3f8) : "memory");
+}
+
+/* The hypervisor reads the operand in the CPU's stead: by the same rules (APM volume 3, OUTS). */
+static void outs_address(void)
+{
+	struct fault f = { 0 };
+	bool faulted = try_call(do_outs, (void *)BIT(63), &f);
+
+	report(faulted && f.cause == VEC_GP, "OUTS from no canonical address gives #GP (cause %lx)",
+	       f.cause);
+	faulted = try_call(do_outs, (void *)FAULT_UNMAPPED, &f);
+	report(faulted && f.cause == VEC_PF, "OUTS from an unmapped address gives #PF (cause %lx)",
+	       f.cause);
+}
+
 const struct fault_mode fault_modes[] = {
 	{ "msr", msrs },
 	{ "msr-value", msr_values },
 	{ "port-write", port_write },
 	{ "port-read", port_read },
 	{ "svm", svm },
+	{ "outs", outs_address },
 };
 const u32 fault_nr_modes = ARRAY_SIZE(fault_modes);
