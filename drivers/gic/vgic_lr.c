@@ -253,6 +253,18 @@ static inline u32 freshly_listed(u32 word)
 	return (word & VIRQ_EDGE ? word & ~VIRQ_PENDING : word) | VIRQ_LISTED | VIRQ_LRPEND;
 }
 
+/* The long way; here too the end of the last one must not take this one along. */
+static __noinline void post_and_queue(struct vcpu *v, u32 intid, u32 bits)
+{
+	int lr = -1;
+
+	if (READ_ONCE(v->arch.vgic.irq[intid]) & VIRQ_LISTED)
+		lr = find_lr(&v->arch.vgic, intid);
+	if (lr >= 0 && !(vgic_hw.read_lr((u32)lr) & (LR_PENDING | LR_ACTIVE)))
+		fold_lr(v, (u32)lr, 0);
+	vgic_post(v->vm->arch.vgic, v, intid, bits);
+}
+
 /* No call but the last one: this is on the way of every tick. */
 void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 {
@@ -266,7 +278,7 @@ void vgic_lr_post(struct vcpu *v, u32 intid, u32 bits)
 		/* The end of the last one must not take this one along. */
 		now = (old & VIRQ_LISTED ? unlisted(old, 0) : old) | bits;
 		if (unlikely(lr < 0 || (now & VIRQ_ACTIVE) || !virq_deliverable(g, now))) {
-			vgic_post(g, v, intid, bits);
+			post_and_queue(v, intid, bits);
 			return;
 		}
 	} while (!atomic_cmpxchg_full(word, &old, freshly_listed(now))); /* vgic_post() */
