@@ -41,7 +41,6 @@ int guest_crash(struct vcpu *v, const char *fmt, ...)
 	v->arch.cur->pstate = read_sysreg(spsr_el2);
 	vm_stop(v->vm, -1, "vCPU %u at pc 0x%lx: %s (ESR 0x%lx, %s)", v->id, pc, what, esr,
 		esr_class_name(esr));
-	arch_vcpu_dump(v);
 	return VCPU_EXIT_STOP;
 }
 
