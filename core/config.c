@@ -56,7 +56,14 @@ static void add_word(char *word)
 	nr_words++;
 }
 
-int cmdline_parse(char *line, const char **why)
+static const char *parse_error;
+
+const char *cmdline_error(void)
+{
+	return parse_error;
+}
+
+static int split(char *line, const char **why)
 {
 	nr_words = 0;
 	for (;;) {
@@ -79,6 +86,14 @@ int cmdline_parse(char *line, const char **why)
 		if (*word)
 			add_word(word);
 	}
+}
+
+int cmdline_parse(char *line, const char **why)
+{
+	int err = split(line, why);
+
+	parse_error = err ? *why : NULL;
+	return err;
 }
 
 const char *cmdline_get(const char *key)

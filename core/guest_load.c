@@ -9,13 +9,10 @@
 static int load_flat(struct vm *vm, const void *image, u64 size, gpaddr_t base, gpaddr_t *entry,
 		     gpaddr_t *end, const char **why)
 {
-	void *to = size ? vm_gpa_to_va(vm, base, size, true) : NULL;
-
-	if (!to) {
+	if (!size || vm_copy_to(vm, base, image, size)) {
 		*why = size ? "image does not fit into the guest's memory" : "image is empty";
 		return -ENOEXEC;
 	}
-	memcpy(to, image, size);
 	*entry = base;
 	*end = base + size;
 	return 0;
@@ -26,17 +23,17 @@ static int load_elf(struct vm *vm, const struct elf_image *img, const char **why
 	for (u32 i = 0; i < img->nr_segments; i++) {
 		const struct elf_segment *s = &img->segment[i];
 
-		if (!vm_gpa_to_va(vm, s->addr, s->memsz, true)) {
+		if (!vm_is_memory(vm, s->addr, s->memsz, true)) {
 			*why = "ELF segment lies outside the guest's memory";
 			return -ENOEXEC;
 		}
 	}
 	for (u32 i = 0; i < img->nr_segments; i++) {
 		const struct elf_segment *s = &img->segment[i];
-		u8 *to = vm_gpa_to_va(vm, s->addr, s->memsz, true);
 
-		memcpy(to, s->data, s->filesz);
-		memset(to + s->filesz, 0, s->memsz - s->filesz);
+		if (vm_copy_to(vm, s->addr, s->data, s->filesz) ||
+		    vm_copy_to(vm, s->addr + s->filesz, NULL, s->memsz - s->filesz))
+			return -ENOEXEC;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The hypercalls of <cupel/abi.h>. Every argument comes from a guest: a bad one is answered with a
- * negative errno, and guest memory is reached through vm_gpa_to_va() only.
+ * negative errno, and guest memory is read by vm_copy_from() only.
  */
 #include <cupel/abi.h>
 #include <cupel/arch.h>
@@ -24,18 +24,12 @@
 /* Guest text into buf[max + 1], fit for a line of its own. */
 static int copy_text(struct vm *vm, char *buf, gpaddr_t gpa, u64 len, u64 max)
 {
-	const char *text;
-
 	if (len > max)
 		return -EINVAL;
-	text = vm_gpa_to_va(vm, gpa, len, false);
-	if (!text)
+	if (vm_copy_from(vm, buf, gpa, len))
 		return -EFAULT;
-	for (u64 i = 0; i < len; i++) {
-		char c = READ_ONCE(text[i]);
-
-		buf[i] = c >= ' ' && c <= '~' ? c : '?';
-	}
+	for (u64 i = 0; i < len; i++)
+		buf[i] = buf[i] >= ' ' && buf[i] <= '~' ? buf[i] : '?';
 	buf[len] = '\0';
 	return 0;
 }
@@ -66,17 +60,17 @@ static s64 do_report(struct vcpu *v, u64 ok, gpaddr_t gpa, u64 len)
 
 static s64 do_sample(struct vcpu *v, u64 series, gpaddr_t gpa, u64 count)
 {
-	const u64 *values;
-
 	if (series >= SERIES_MAX || count > SAMPLES_MAX || !IS_ALIGNED(gpa, sizeof(u64)))
 		return -EINVAL;
-	values = vm_gpa_to_va(v->vm, gpa, count * sizeof(u64), false);
-	if (!values)
+	if (!vm_is_memory(v->vm, gpa, count * sizeof(u64), false))
 		return -EFAULT;
-	if (!v->vm->on_sample)
-		return 0;
-	for (u64 i = 0; i < count; i++)
-		v->vm->on_sample(v->vm, v->id, (u32)series, READ_ONCE(values[i]));
+	for (u64 i = 0; v->vm->on_sample && i < count; i++) {
+		u64 value;
+
+		if (vm_copy_from(v->vm, &value, gpa + i * sizeof(u64), sizeof(u64)))
+			return -EFAULT;
+		v->vm->on_sample(v->vm, v->id, (u32)series, value);
+	}
 	return 0;
 }
 

@@ -129,6 +129,10 @@ void cupel_main(void)
 
 	stir_stack_guard();
 	print_banner();
+	if (cmdline_error()) {
+		printk("command line: %s: nothing is run\n", cmdline_error());
+		arch_machine_exit(EXIT_CODE_USAGE);
+	}
 	/* An experiment checks the words of its line itself: it knows its own keys. */
 	if (!cmdline_get("bench"))
 		cmdline_walk(warn_unknown, NULL);

@@ -129,3 +129,62 @@ void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write)
 		return NULL;
 	return (u8 *)pa_to_va(s->pa) + (gpa - s->gpa);
 }
+
+/* Host pointer to gpa; *len is cut to what lies in its slot. NULL as in vm_gpa_to_va(). */
+static void *piece(struct vm *vm, gpaddr_t gpa, u64 *len, bool write)
+{
+	const struct mem_slot *s = vm_find_slot(vm, gpa);
+
+	if (!s)
+		return NULL;
+	*len = min(*len, s->size - (gpa - s->gpa));
+	return vm_gpa_to_va(vm, gpa, *len, write);
+}
+
+bool vm_is_memory(struct vm *vm, gpaddr_t gpa, u64 len, bool write)
+{
+	while (len) {
+		u64 part = len;
+
+		if (!piece(vm, gpa, &part, write))
+			return false;
+		gpa += part;
+		len -= part;
+	}
+	return true;
+}
+
+int vm_copy_from(struct vm *vm, void *to, gpaddr_t gpa, u64 len)
+{
+	if (!vm_is_memory(vm, gpa, len, false))
+		return -EFAULT;
+	while (len) {
+		u64 part = len;
+
+		memcpy(to, piece(vm, gpa, &part, false), part);
+		to = (u8 *)to + part;
+		gpa += part;
+		len -= part;
+	}
+	return 0;
+}
+
+int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len)
+{
+	if (!vm_is_memory(vm, gpa, len, true))
+		return -EFAULT;
+	while (len) {
+		u64 part = len;
+		void *to = piece(vm, gpa, &part, true);
+
+		if (from) {
+			memcpy(to, from, part);
+			from = (const u8 *)from + part;
+		} else {
+			memset(to, 0, part);
+		}
+		gpa += part;
+		len -= part;
+	}
+	return 0;
+}

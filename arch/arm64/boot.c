@@ -105,8 +105,7 @@ void boot_main(paddr_t fdt, u64 counter)
 	boot_counter = counter;
 	boot_read_ids();
 	read_firmware(fdt);
-	if (cmdline_parse(platform.cmdline, &why))
-		printk("command line: %s\n", why);
+	cmdline_parse(platform.cmdline, &why); /* cupel_main() says what is wrong with it */
 	boot_console_cmdline();
 	choose_mode();
 	mm_init();

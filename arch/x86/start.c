@@ -109,8 +109,7 @@ static void read_firmware(u32 how, u32 info)
 			       &platform, &note))
 		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());
-	if (cmdline_parse(platform.cmdline, &note))
-		printk("command line: %s\n", note);
+	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */
 	if (err)
 		cannot_start(why);
 }

@@ -13,6 +13,8 @@
 const char *cmdline_get(const char *key);
 /* Split once, at boot. -E2BIG, or -EINVAL for an unclosed quote, with *why. */
 int cmdline_parse(char *line, const char **why);
+/* What was wrong with the line that was split last; NULL when nothing was. */
+const char *cmdline_error(void);
 /* Walk the words; false stops. Used to report unknown keys. */
 void cmdline_walk(bool (*fn)(const char *key, const char *value, void *arg), void *arg);
 

@@ -112,6 +112,14 @@ int vm_add_slot(struct vm *vm, const struct mem_slot *s);
 const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa);
 /* Host pointer to [gpa, gpa+len) if it lies in one slot (and is writable when asked), else NULL. */
 void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
+/* Whether all of [gpa, gpa+len) is memory (and writable when asked), in however many slots. */
+bool vm_is_memory(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
+/*
+ * Copy out of and into guest memory, over the borders of slots; `from` NULL writes zeroes. The guest may
+ * write meanwhile: look at the copy only. -EFAULT before a byte is copied. Any context.
+ */
+int vm_copy_from(struct vm *vm, void *to, gpaddr_t gpa, u64 len);
+int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len);
 /* -EINVAL, -EEXIST (overlap), -ENOSPC. Base and size of an MMIO window are multiples of 8. */
 int vm_add_mmio(struct vm *vm, const struct mmio_window *w);
 int vm_add_pio(struct vm *vm, const struct mmio_window *w);

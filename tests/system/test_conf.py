@@ -43,3 +43,14 @@ def test_bad_conf_is_a_clear_line(boot, tmp_path, conf, says):
     booted.check(booted.result.ended == "exit" and booted.result.code == 1,
                  "should have failed, and ended")
     booted.says(says).never_says("panic")
+
+
+UNREADABLE = [('vm="hello', "unclosed quote"), ("vm=hello " + "a " * 200, "too many words")]
+
+
+@pytest.mark.parametrize("line,says", UNREADABLE, ids=("quote", "words"))
+def test_a_line_that_cannot_be_read_runs_nothing(boot, arch, line, says):
+    booted = boot(line, arch, cpus=1, timeout=30)
+    booted.check(booted.result.ended == "exit" and booted.result.code == 2, "should have been refused")
+    booted.says("command line: %s: nothing is run" % says)
+    booted.check("KTAP" not in booted.text, "something was run")

@@ -318,6 +318,28 @@ static void guest_addresses(void **state)
 	assert_int_equal(vm_find_slot(vm, MIB(1) + 0xfff)->pa, 0x7000);
 }
 
+/* Memory that goes on in another slot is memory all the same. */
+static void copies_cross_slots(void **state)
+{
+	u8 *ram = pa_to_va(vm->slots->slot[0].pa), *more = page_alloc(), text[32];
+	struct mem_slot next = { .gpa = MIB(1), .size = 0x1000, .pa = va_to_pa(more) };
+
+	assert_int_equal(vm_copy_to(vm, MIB(1) - 4, "abcdefgh", 8), -EFAULT);
+	assert_int_equal(vm_add_slot(vm, &next), 0);
+	assert_true(vm_is_memory(vm, MIB(1) - 4, 8, true));
+	assert_int_equal(vm_copy_to(vm, MIB(1) - 4, "abcdefgh", 8), 0);
+	assert_memory_equal(ram + MIB(1) - 4, "abcd", 4);
+	assert_memory_equal(more, "efgh", 4);
+	assert_int_equal(vm_copy_from(vm, text, MIB(1) - 4, 8), 0);
+	assert_memory_equal(text, "abcdefgh", 8);
+	assert_int_equal(vm_copy_to(vm, MIB(1) - 2, NULL, 3), 0);
+	assert_memory_equal(ram + MIB(1) - 4, "ab\0\0", 4);
+	assert_memory_equal(more, "\0fgh", 4);
+	assert_false(vm_is_memory(vm, MIB(1) - 4, 0x1005, false));
+	assert_int_equal(vm_copy_from(vm, text, UINT64_MAX - 3, 8), -EFAULT);
+	assert_false(vm_is_memory(vm, 5, UINT64_MAX, false));
+}
+
 static void images_are_loaded(void **state)
 {
 	static const u8 flat[] = "not an ELF file";
@@ -503,6 +525,7 @@ int main(void)
 		WITH_VM(slots_are_generations),
 		WITH_VM(bad_slots),
 		WITH_VM(guest_addresses),
+		WITH_VM(copies_cross_slots),
 		WITH_VM(images_are_loaded),
 		WITH_VM(plain_calls),
 		WITH_VM(exit_call),
