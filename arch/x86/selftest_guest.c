@@ -126,14 +126,16 @@ SELFTEST(guest_unmap_is_flushed)
 }
 
 /* The same address, other bytes: 0F A2 90 first, 66 0F A2 the second time round. */
+/* clang-format off */
 GUEST_CODE(patch_code,
 	   "xor %esi, %esi\n"
 	   "1:	xor %eax, %eax\n"
 	   "2:	cpuid\n	nop\n"
-	   "	inc %esi\n	cmp $2, %esi\n	je 3f\n"
-	   "	movl $0x46a20f66, 2b-patch_code+" VALUE(GUEST_X86_ENTRY) "\n"
-									 "	jmp 1b\n"
-									 "3:	" EXIT(0));
+	   "inc %esi\n	cmp $2, %esi\n	je 3f\n"
+	   "movl $0x46a20f66, 2b-patch_code+" VALUE(GUEST_X86_ENTRY) "\n"
+	   "jmp 1b\n"
+	   "3:	" EXIT(0));
+/* clang-format on */
 
 SELFTEST(guest_patched_instruction)
 {
@@ -147,11 +149,15 @@ SELFTEST(guest_patched_instruction)
 }
 
 /* Flags, memory and its map as Multiboot says, for an image that carries its header. */
+/* clang-format off */
 GUEST_CODE(multiboot_code,
 	   "jmp 1f\n	.balign 4\n	.long 0x1badb002, 0, -0x1badb002\n"
-	   "1:	cmp $0x2badb002, %eax\n" WANT("jne") "cmpl $0x45, (%ebx)\n" WANT("jne") "cmpl $1024, 8(%ebx)\n" WANT(
-		   "jne") "mov 48(%ebx), %esi\n	cmpl $0x100000, 48+4(%esi)\n" WANT("jne")
-		   EXIT(0) "9:	" EXIT(1));
+	   "1:	cmp $0x2badb002, %eax\n" WANT("jne")
+	   "cmpl $0x45, (%ebx)\n" WANT("jne")
+	   "cmpl $1024, 8(%ebx)\n" WANT("jne")
+	   "mov 48(%ebx), %esi\n	cmpl $0x100000, 48+4(%esi)\n" WANT("jne")
+	   EXIT(0) "9:	" EXIT(1));
+/* clang-format on */
 
 SELFTEST(guest_multiboot)
 {
@@ -180,27 +186,31 @@ static bool device_access(struct vcpu *v, void *dev, struct mmio_access *a)
 
 #define AT(reg) VALUE(0xd0000000) " + 4 * " VALUE(reg)
 
-GUEST_CODE(
-	mmio_code,
-	"movl $0x11223344, " AT(
-		0) "\n"
-		   "movw $0x5566, " AT(1) "\n	movb $0x77, " AT(
-			   1) " + 3\n"
-			      "orl $0x80, " AT(0) "\n	andb $0x0f, " AT(
-				      0) " + 3\n"
-					 "mov $0x100, %eax\n	xchg %eax, " AT(2) "\n	mov %eax, " AT(
-						 3) "\n"
-						    "addl $-1, " AT(2) "\n" WANT("jnc") "cmpl $0xff, " AT(2) "\n" WANT("jne") "testb $0x80, " AT(0) "\n" WANT("jz") "subw $0x5567, " AT(1) "\n" WANT("jnc") "movzbl " AT(1) " + 3, %ecx\n	cmp $0x77, %ecx\n" WANT("jne") "movswl " AT(1) ", %ecx\n	cmp $-1, %ecx\n" WANT("jne") "mov $0xaabbccdd, %edx\n	mov %dh, " AT(
-							    4) "\n	mov " AT(4) ", %ah\n"
-										    "cmp $0xcc, %ah\n" WANT(
-											    "jne") "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
-												   "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
-												   "cmpl $0x0badcafe, 0x80004\n" WANT(
-													   "jne") "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
-														  "std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n	cmp $0x12345678, %eax\n" WANT(
-															  "jne") "cmp $0xd000001c, %esi\n" WANT("jne")
-															  EXIT(0) "9:	" EXIT(
-																  1));
+/* clang-format off */
+GUEST_CODE(mmio_code,
+	   "movl $0x11223344, " AT(0) "\n	movw $0x5566, " AT(1) "\n	movb $0x77, " AT(1) " + 3\n"
+	   "orl $0x80, " AT(0) "\n	andb $0x0f, " AT(0) " + 3\n"
+	   "mov $0x100, %eax\n	xchg %eax, " AT(2) "\n	mov %eax, " AT(3) "\n"
+	   "addl $-1, " AT(2) "\n" WANT("jnc")
+	   "cmpl $0xff, " AT(2) "\n" WANT("jne")
+	   "testb $0x80, " AT(0) "\n" WANT("jz")
+	   "subw $0x5567, " AT(1) "\n" WANT("jnc")
+	   "movzbl " AT(1) " + 3, %ecx\n	cmp $0x77, %ecx\n" WANT("jne")
+	   "movswl " AT(1) ", %ecx\n	cmp $-1, %ecx\n" WANT("jne")
+	   "mov $0xaabbccdd, %edx\n	mov %dh, " AT(4) "\n	mov " AT(4) ", %ah\n"
+	   "cmp $0xcc, %ah\n" WANT("jne")
+	   "mov $0xd0000014, %edi\n	mov $3, %ecx\n	mov $0x0badcafe, %eax\n	rep stosl\n"
+	   "mov $0xd0000014, %esi\n	mov $0x80000, %edi\n	mov $2, %ecx\n	rep movsl\n"
+	   "cmpl $0x0badcafe, 0x80004\n" WANT("jne")
+	   "movl $0x12345678, 0x80004\n	mov $0x80004, %esi\n	mov $0xd0000020, %edi\n	movsl\n"
+	   "std\n	mov $0xd0000020, %esi\n	lodsl\n	cld\n"
+	   "cmp $0x12345678, %eax\n" WANT("jne")
+	   "cmp $0xd000001c, %esi\n" WANT("jne")
+	   /* FS at 0x1000: the source of MOVS is where its segment says */
+	   "mov $0xc0000100, %ecx\n	mov $0x1000, %eax\n	xor %edx, %edx\n	wrmsr\n"
+	   "movl $0x600dc0de, 0x80010\n	mov $0x7f010, %esi\n	mov $0xd0000024, %edi\n	fs movsl\n"
+	   EXIT(0) "9:	" EXIT(1));
+/* clang-format on */
 
 SELFTEST(guest_mmio_instructions)
 {
@@ -217,6 +227,7 @@ SELFTEST(guest_mmio_instructions)
 	CHECK(t, device[2] == 0xff && device[3] == 0);
 	CHECK(t, device[5] == 0x0badcafe && device[7] == 0x0badcafe);
 	CHECK(t, device[8] == 0x12345678);
+	CHECK(t, device[9] == 0x600dc0de);
 	vm_destroy(vm);
 }
 

@@ -357,6 +357,9 @@ static void start_boot_vcpu(struct vm *vm)
 	start(vm->vcpu[0], &s);
 }
 
+/* 255 is the broadcast address (APM 16.3.1). */
+#define MAX_APIC_IDS 255
+
 /* The guest's local APIC is always ours: nothing outside could take its timer's interrupt. */
 bool arch_has_irqchip(enum irqchip_kind kind)
 {
@@ -367,6 +370,9 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 {
 	int err;
 
+	*why = "more vCPUs than 8-bit APIC ids";
+	if (vm->nr_vcpus > MAX_APIC_IDS)
+		return -EINVAL;
 	vm->arch.backend = backend;
 	*why = "no memory for nested page tables";
 	err = backend->stage2_create(vm);

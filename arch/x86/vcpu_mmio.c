@@ -17,6 +17,7 @@ struct mmio_op {
 	const struct insn *i;
 	gpaddr_t gpa;
 	u64 *rflags;
+	u64 base; /* of the other operand of MOVS */
 };
 
 static bool access(const struct mmio_op *m, bool write, u64 *value)
@@ -165,7 +166,7 @@ static bool count_down(const struct mmio_op *m)
 static enum emulate move_string(const struct mmio_op *m, bool write)
 {
 	u8 other = write ? GPR_RSI : GPR_RDI;
-	u64 linear = truncate(gpr_get(m->v, other), m->i->addr_size);
+	u64 linear = m->base + truncate(gpr_get(m->v, other), m->i->addr_size);
 	u64 at = linear, value = 0;
 	u32 error;
 	int err;
@@ -203,9 +204,10 @@ static enum emulate load_string(const struct mmio_op *m)
 	return count_down(m) ? EMULATE_DONE : EMULATE_AGAIN;
 }
 
-enum emulate guest_mmio(struct vcpu *v, const struct insn *i, gpaddr_t gpa, bool write, u64 *rflags)
+enum emulate guest_mmio(struct vcpu *v, const struct insn *i, gpaddr_t gpa, bool write, u64 base,
+			u64 *rflags)
 {
-	struct mmio_op m = { v, i, gpa, rflags };
+	struct mmio_op m = { v, i, gpa, rflags, base };
 
 	if (i->memory && i->mem_size) {
 		switch (i->op) {

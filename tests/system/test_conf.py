@@ -54,3 +54,11 @@ def test_a_line_that_cannot_be_read_runs_nothing(boot, arch, line, says):
     booted.check(booted.result.ended == "exit" and booted.result.code == 2, "should have been refused")
     booted.says("command line: %s: nothing is run" % says)
     booted.check("KTAP" not in booted.text, "something was run")
+
+
+def test_x86_has_no_more_vcpus_than_apic_ids(boot, tmp_path):
+    conf = HELLO.replace("vcpus = 1", "vcpus = 256")
+    booted = boot("vm=hello", "x86", cpus=1, timeout=30,
+                  archive=archive(tmp_path, "x86", conf, ("hello",)))
+    booted.check(booted.result.code == 1, "should have failed")
+    booted.says("more vCPUs than 8-bit APIC ids")

@@ -94,17 +94,24 @@ static enum vcpu_exit vmmcall(struct vcpu *v, struct vmcb *b)
 	return exit;
 }
 
-/* Segment of an OUTS: DS, or what a prefix says. INS always writes to ES. */
-static u64 string_base(const struct vmcb *b, const struct insn *i, bool out)
+/*
+ * Base of a string instruction's operand in memory: the source is in DS or where a prefix says, the
+ * destination always in ES. 64-bit mode knows the bases of FS and GS alone (APM 4.5.3).
+ */
+static u64 string_base(const struct vmcb *b, const struct insn *i, bool source)
 {
-	if (!out)
-		return b->save.es.base;
-	switch (i->segment) {
+	u8 prefix = source ? i->segment : 0x26;
+
+	if (prefix == 0x64)
+		return b->save.fs.base;
+	if (prefix == 0x65)
+		return b->save.gs.base;
+	if (b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L)
+		return 0;
+	switch (prefix) {
 	case 0x26: return b->save.es.base;
 	case 0x2e: return b->save.cs.base;
 	case 0x36: return b->save.ss.base;
-	case 0x64: return b->save.fs.base;
-	case 0x65: return b->save.gs.base;
 	default: return b->save.ds.base;
 	}
 }
@@ -313,6 +320,7 @@ static void slot_fault(struct vcpu *v, const struct mem_slot *s, gpaddr_t gpa, u
 static void mmio(struct vcpu *v, struct vmcb *b, gpaddr_t gpa, bool write)
 {
 	const struct insn *i = fetch(v);
+	u64 base = 0;
 
 	if (!i)
 		return;
@@ -320,7 +328,9 @@ static void mmio(struct vcpu *v, struct vmcb *b, gpaddr_t gpa, bool write)
 		return; /* the APIC page, now that the instruction is known */
 	v->exits[EXITS_MMIO]++;
 	svm_tpr_from_guest(v, b);
-	if (guest_mmio(v, i, gpa, write, &b->save.rflags) == EMULATE_DONE)
+	if (i->op == INSN_MOVS)
+		base = string_base(b, i, write);
+	if (guest_mmio(v, i, gpa, write, base, &b->save.rflags) == EMULATE_DONE)
 		svm_skip(v, b, i->len);
 	svm_tpr_to_guest(v, b);
 	svm_deliver(v);

@@ -175,7 +175,9 @@ enum emulate {
 	EMULATE_AGAIN, /* more of the same instruction is left, or an exception is queued */
 	EMULATE_STOPPED, /* the VM is stopped */
 };
-enum emulate guest_mmio(struct vcpu *v, const struct insn *i, gpaddr_t gpa, bool write, u64 *rflags);
+/* `base` is that of the segment in which MOVS has its other operand. */
+enum emulate guest_mmio(struct vcpu *v, const struct insn *i, gpaddr_t gpa, bool write, u64 base,
+			u64 *rflags);
 
 /* vcpu_io.c. `write` is OUT. */
 enum emulate guest_pio(struct vcpu *v, u16 port, u32 size, bool write);
