@@ -2,6 +2,7 @@
 """The front door: wrong words, exit codes, and nothing left behind."""
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -118,3 +119,26 @@ def test_exit_codes_are_told_apart():
 def test_missing_image_is_one_clear_line(tmp_path):
     with pytest.raises(Exception, match="make ARCH=x86"):
         machine.boot(machine.Machine("x86", image=str(tmp_path / "none")))
+
+
+def test_gdb_knows_the_symbols_before_and_after_the_mmu():
+    """The line that --gdb prints attaches, stops in C with the MMU on, and names where that is. One
+    after the other: the port is one for all."""
+    for arch in ("arm64", "x86"):
+        bench = subprocess.Popen([CUPEL, "bench", "boot", arch, "--cpus", "1", "--gdb"], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 start_new_session=True)
+        try:
+            line = ""
+            while "gdb-multiarch" not in line:
+                line = bench.stdout.readline()
+                assert line, "no word on how to attach"
+            gdb = shlex.split(line) + ["-batch", "-nx", "-ex", "info symbol $pc", "-ex", "continue",
+                                       "-ex", "info symbol $pc", "-ex", "backtrace 1", "-ex", "kill"]
+            shown = subprocess.run(gdb, text=True, check=False, timeout=60, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT).stdout
+            assert "cupel_main in section .text" in shown, shown
+            assert "core/main.c" in shown, shown
+        finally:
+            bench.terminate()
+            bench.wait(timeout=20)

@@ -105,8 +105,7 @@ def test_missing_file_and_help(tmp_path):
     assert subprocess.run([REPORT, "--help"], check=False, stdout=subprocess.DEVNULL).returncode == 0
 
 
-def test_plots_where_matplotlib_is(tmp_path):
-    pytest.importorskip("matplotlib")
+def test_plots(tmp_path):
     rows = [load_row("locked", 4, 100), row(variant={"op": "hvc", "wfi": "trap"})]
     result = report(tmp_path, as_log(*rows), "--plot", str(tmp_path / "plots"))
     assert result.returncode == 0, result.stderr
