@@ -168,8 +168,8 @@ def debugger(what):
     stays there when the MMU comes on. Only a hardware breakpoint survives the image's arrival."""
     symbols = "%s/cupel.sym.elf" % build.directory(what.arch, what.build)
     if what.arch == "x86":
-        return ("gdb-multiarch -ex 'target remote :1234' -ex 'hbreak cupel_main' " + symbols)
-    return ("gdb-multiarch -ex 'set architecture aarch64' -ex 'target remote :1234' "
+        return ("gdb-multiarch -ex 'target remote 127.0.0.1:1234' -ex 'hbreak cupel_main' " + symbols)
+    return ("gdb-multiarch -ex 'set architecture aarch64' -ex 'target remote 127.0.0.1:1234' "
             "-ex 'symbol-file %s -o 0x40200000' -ex 'hbreak cupel_main'" % symbols)
 
 
