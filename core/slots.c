@@ -30,6 +30,7 @@ int slots_init(struct vm *vm)
 		return -ENOMEM;
 	p->slots.generation = 1;
 	vm->slots = &p->slots;
+	vm->generation = 1;
 	return 0;
 }
 
@@ -78,6 +79,7 @@ static int publish(struct vm *vm, struct slots_page *p, const struct mem_slot *s
 		p->older = page_of(vm->slots);
 		/* Pairs with the acquire in vm_find_slot(). */
 		store_release(&vm->slots, &p->slots);
+		WRITE_ONCE(vm->generation, p->slots.generation);
 	}
 	spin_unlock_irqrestore(&vm->lock, flags);
 	return err;

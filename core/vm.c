@@ -114,7 +114,7 @@ __hot_no_guard bool vm_pio(struct vcpu *v, u16 port, u32 size, bool write, u64 *
 
 static u32 next_vm_id = 1;
 
-static struct vcpu *new_vcpu(struct vm *vm, u32 id)
+struct vcpu *vcpu_new(struct vm *vm, u32 id)
 {
 	struct vcpu *v = pages_alloc(size_to_order(sizeof(*v)));
 
@@ -136,7 +136,7 @@ static int new_vcpus(struct vm *vm, const char **why)
 	if (!vm->vcpu)
 		return -ENOMEM;
 	for (u32 i = 0; i < vm->config.vcpus; i++) {
-		vm->vcpu[i] = new_vcpu(vm, i);
+		vm->vcpu[i] = vcpu_new(vm, i);
 		if (!vm->vcpu[i])
 			return -ENOMEM;
 		vm->nr_vcpus++;
@@ -239,6 +239,8 @@ struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_siz
 	vm->config = *c;
 	vm->id = atomic_fetch_add_relaxed(&next_vm_id, 1);
 	vm->lock.name = "vm";
+	vm->slots_lock.name = "slots";
+	vm->gpc_lock.name = "gpc_list";
 	vm->set_active = c->irqstate == IRQSTATE_LOCKED ? irq_set_state : irq_set_percpu_state;
 	*err = set_up(vm, image, image_size, why);
 	if (*err) {

@@ -22,6 +22,10 @@ struct parser {
 static const char *const irqchip_names[] = { "full", "external", NULL };
 static const char *const irqstate_names[] = { "locked", "percpu", NULL };
 static const char *const wfi_names[] = { "trap", "native", NULL };
+static const char *const layout_names[] = { "spread", "packed", NULL };
+static const char *const switch_names[] = { "off", "on", NULL };
+const char *const gpc_kind_names[] = { "rwlock", "trylock",	"expedited", "atomic",
+				       "atomic-fast", "targeted", NULL };
 
 static bool is_blank(char c)
 {
@@ -123,13 +127,54 @@ static const char *set_wfi(struct vm_config *vm, const char *value)
 	return NULL;
 }
 
+static const char *set_gpc(struct vm_config *vm, const char *value)
+{
+	int i = parse_word(value, gpc_kind_names);
+
+	if (i < 0)
+		return "gpc= is none of rwlock, trylock, expedited, atomic, atomic-fast, targeted";
+	vm->gpc = (enum gpc_kind)i;
+	return NULL;
+}
+
+static const char *set_layout(struct vm_config *vm, const char *value)
+{
+	int i = parse_word(value, layout_names);
+
+	if (i < 0)
+		return "layout= is neither spread nor packed";
+	vm->layout = (enum evtchn_layout)i;
+	return NULL;
+}
+
+static const char *set_xen(struct vm_config *vm, const char *value)
+{
+	int i = parse_word(value, switch_names);
+
+	if (i < 0)
+		return "xen= is neither off nor on";
+	vm->xen = i;
+	return NULL;
+}
+
+static const char *set_steal(struct vm_config *vm, const char *value)
+{
+	int i = parse_word(value, switch_names);
+
+	if (i < 0)
+		return "steal= is neither off nor on";
+	vm->steal = i;
+	return NULL;
+}
+
 static const struct {
 	const char *name;
 	const char *(*set)(struct vm_config *vm, const char *value);
 } keys[] = {
 	{ "kernel", set_kernel },     { "memory", set_memory },	  { "vcpus", set_vcpus },
 	{ "cpus", set_cpus },	      { "cmdline", set_cmdline }, { "irqchip", set_irqchip },
-	{ "irqstate", set_irqstate }, { "wfi", set_wfi },
+	{ "irqstate", set_irqstate }, { "wfi", set_wfi },	  { "gpc", set_gpc },
+	{ "layout", set_layout },     { "xen", set_xen },	  { "steal", set_steal },
 };
 
 /* Names are used on the command line and in test results: ',' '+' and blanks have a meaning there. */
@@ -179,6 +224,7 @@ static const char *open_section(struct parser *p, char *line)
 	p->vm->vcpus = 1;
 	p->vm->memory = MEMORY_DEFAULT;
 	p->vm->irqstate = IRQSTATE_PERCPU;
+	p->vm->gpc = GPC_TARGETED;
 	return NULL;
 }
 

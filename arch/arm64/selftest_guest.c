@@ -18,31 +18,19 @@
 
 /* --- A VM ------------------------------------------------------------------------------------- */
 
-static struct vcpu *new_vcpu(struct vm *vm, u32 id)
-{
-	struct vcpu *v = pages_alloc(size_to_order(sizeof(*v)));
-
-	if (!v)
-		return NULL;
-	v->vm = vm;
-	v->id = id;
-	v->cpu = -1;
-	v->sched_cpu = -1;
-	v->sched_next = -1;
-	arch_vcpu_init(v);
-	return v;
-}
-
 static bool set_up(struct vm *vm)
 {
 	const char *why;
 
 	vm->vcpu = page_alloc();
 	for (u32 i = 0; vm->vcpu && i < vm->config.vcpus; i++) {
-		vm->vcpu[i] = new_vcpu(vm, i);
-		vm->nr_vcpus += vm->vcpu[i] ? 1 : 0;
+		vm->vcpu[i] = vcpu_new(vm, i);
+		if (!vm->vcpu[i])
+			return false;
+		vm->nr_vcpus++;
+		arch_vcpu_init(vm->vcpu[i]);
 	}
-	if (vm->nr_vcpus != vm->config.vcpus || stage2_init(vm) || vgic_vm_init(vm, &why))
+	if (!vm->nr_vcpus || stage2_init(vm) || vgic_vm_init(vm, &why))
 		return false;
 	for (u32 i = 0; i < vm->nr_vcpus; i++) {
 		vgic_vcpu_reset(vm->vcpu[i]);

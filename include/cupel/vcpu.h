@@ -30,6 +30,10 @@ enum vcpu_exit {
 #define VCPU_REQ_TLB	 BIT32(3) /* flush this vCPU's second-stage translations before entry */
 #define VCPU_REQ_RESET	 BIT32(4) /* start at the entry point that was posted (CPU_ON, SIPI) */
 
+#define VCPU_REQ_EVTCHN	 BIT32(5) /* deliveries that the sender could not finish: evtchn_serve() */
+#define VCPU_REQ_GPC	 BIT32(6) /* pinned page caches to look at again: gpc_serve() */
+#define VCPU_REQ_SYNC	 BIT32(7) /* somebody waits until nothing found in guest memory is held */
+
 enum vcpu_mode { VCPU_OUTSIDE, VCPU_IN_GUEST };
 
 /* Scheduler's view. */
@@ -48,6 +52,16 @@ struct vcpu {
 	u64 active_writes; /* host active-state writes made for this vCPU */
 	u64 guest_ticks; /* timer interrupts handed to the guest */
 	const struct mmio_window *mmio_hit; /* the window of its last access, tried first */
+	struct evtchn_vcpu *evtchn; /* NULL without xen */
+	struct xen_vcpu *xen; /* likewise */
+	struct gpc *pins; /* its GPC_PINNED caches, NULL = none: looked at before every entry */
+	struct steal {
+		bool on; /* somebody wants to know */
+		bool behind; /* the guest's record could not be written last time */
+		u64 since; /* counter when it last became runnable */
+		u64 ticks; /* stolen so far */
+	} steal;
+	u32 syncs; /* times it has held nothing of guest memory; read by vm_quiesce() */
 
 	/* Written by others too. */
 	u32 requests __cacheline_aligned;

@@ -19,6 +19,19 @@
 enum irqchip_kind { IRQCHIP_FULL, IRQCHIP_EXTERNAL };
 enum irqstate_kind { IRQSTATE_LOCKED, IRQSTATE_PERCPU };
 enum wfi_kind { WFI_TRAP, WFI_NATIVE };
+/* How readers of a page cache and whoever invalidates it keep out of each other's way: <cupel/gpc.h>. */
+enum gpc_kind {
+	GPC_RWLOCK, /* a rwlock a cache; readers wait for updaters */
+	GPC_TRYLOCK, /* the same, but a reader that would wait gives up, and its work is deferred */
+	GPC_EXPEDITED, /* guest_srcu; updaters wait by SRCU_EXPEDITED */
+	GPC_ATOMIC, /* … by SRCU_ATOMIC */
+	GPC_ATOMIC_FAST, /* … by SRCU_ATOMIC_FAST */
+	GPC_TARGETED, /* … for the CPUs that have read this cache only */
+	NR_GPC_KINDS
+};
+extern const char *const gpc_kind_names[]; /* "rwlock", …, NULL terminated */
+/* Where new event channels go in the pending words: a cache line each while there are any, or in order. */
+enum evtchn_layout { EVTCHN_SPREAD, EVTCHN_PACKED };
 
 struct vm_config {
 	char name[VM_NAME_MAX];
@@ -31,18 +44,31 @@ struct vm_config {
 	enum irqchip_kind irqchip;
 	enum irqstate_kind irqstate;
 	enum wfi_kind wfi;
+	enum gpc_kind gpc;
+	enum evtchn_layout layout;
+	bool xen; /* Xen's guest ABI is there: hypercalls, event channels, discovery */
+	bool steal; /* the guest can ask for its steal time */
 };
 
-/* Memory slots: immutable once published; a change publishes a new array with the next generation. */
-#define SLOT_READONLY BIT32(0)
-#define MAX_SLOTS     32
+/*
+ * Memory slots: immutable once published; a change publishes a new array with the next generation. What a
+ * reader found stays readable inside its section of guest_srcu, or until its vCPU next serves requests.
+ */
+#define SLOT_READONLY  BIT32(0)
+#define SLOT_DIRTY_LOG BIT32(1) /* pages written since the last vm_dirty_log() are remembered */
+#define MAX_SLOTS      32
 
 struct mem_slot {
 	gpaddr_t gpa;
 	u64 size;
-	paddr_t pa;
+	paddr_t pa; /* contiguous, unless `frame` says otherwise */
 	u32 flags;
+	paddr_t *frame; /* page n is at frame[n], once any has been moved; entries change under slots_lock */
+	u64 *dirty; /* a bit a page, set atomically by anyone; with SLOT_DIRTY_LOG */
 };
+
+/* In vm->generation while a change is under way: nothing may be looked up and kept. */
+#define GENERATION_BUSY BIT(63)
 
 struct mem_slots {
 	u64 generation;
@@ -78,7 +104,16 @@ struct vm {
 	int exit_code; /* what the guest gave to HC_EXIT */
 	char stop_reason[224];
 	struct mem_slots *slots; /* published with release; readers load with acquire */
-	spinlock_t lock; /* guards slots (writers), state changes, stop_reason */
+	u64 generation; /* of `slots`, or that with GENERATION_BUSY: what page caches compare */
+	u32 dirty_slots; /* slots with SLOT_DIRTY_LOG */
+	spinlock_t slots_lock; /* one change of slots or frames at a time; held over its waits: never by readers */
+	spinlock_t gpc_lock; /* guards gpcs and the links of that list */
+	struct gpc *gpcs; /* active page caches */
+	u64 invalidating; /* invalidations under way; written under gpc_lock */
+	u64 invalidations; /* that have ended; written under gpc_lock, read by gpc_refresh() */
+	struct evtchn_domain *evtchn; /* NULL without xen */
+	struct xen_vm *xen; /* likewise */
+	spinlock_t lock; /* guards state changes, stop_reason */
 	struct mmio_window mmio[MAX_WINDOWS];
 	u32 nr_mmio;
 	struct mmio_window pio[MAX_WINDOWS]; /* x86 ports */
@@ -94,6 +129,8 @@ struct vm {
 	struct arch_vm arch;
 };
 
+/* A vCPU as vm_create() makes it, before arch_vcpu_init(); NULL: no memory. */
+struct vcpu *vcpu_new(struct vm *vm, u32 id);
 /* NULL and *err = -errno, *why = a few words, on failure. Thread context. */
 struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_size, int *err,
 		     const char **why);
@@ -108,7 +145,31 @@ void vm_start(struct vm *vm);
 void vm_stop(struct vm *vm, int code, const char *fmt, ...) __printf(3, 4);
 bool vm_running(struct vm *vm);
 
+/*
+ * Changing memory: thread context, holding no lock and in no read section of guest_srcu. Each marks the
+ * generation busy, invalidates page caches, takes the second stage away and waits (TLBs, readers, vCPUs
+ * that may hold a pointer), publishes, and maps anew. A guest that touches the memory meanwhile faults and
+ * tries again. May be called by a vCPU's owner from an exit: it counts as holding nothing while it waits.
+ * -EINVAL, -ENOENT, -EEXIST, -ENOSPC, -ENOMEM, as one would think.
+ */
 int vm_add_slot(struct vm *vm, const struct mem_slot *s);
+int vm_delete_slot(struct vm *vm, gpaddr_t gpa); /* gpa: where the slot begins */
+int vm_move_slot(struct vm *vm, gpaddr_t gpa, gpaddr_t to);
+int vm_set_slot_flags(struct vm *vm, gpaddr_t gpa, u32 flags); /* read-only, dirty log */
+/* Move the page at gpa to another frame: the contents stay, the generation too, the old frame is poisoned. */
+int vm_move_page(struct vm *vm, gpaddr_t gpa);
+/* Fetch and clear the log of the slot that begins at gpa into bitmap[words]; its pages are caught again. */
+int vm_dirty_log(struct vm *vm, gpaddr_t gpa, u64 *bitmap, u32 words);
+/* A page of a logging slot was written. Any context, in a section of guest_srcu or by the vCPU's owner. */
+void vm_mark_dirty(struct vm *vm, gpaddr_t gpa);
+/*
+ * A guest's access faulted at the second stage. True: memory is there (or on its way), and the guest is to
+ * try again; a write to a logged page is in the log and the page is writable now. Owner CPU, in an exit.
+ */
+bool vm_fault(struct vcpu *v, gpaddr_t gpa, bool write);
+/* Wait until no vCPU of this VM can hold what it found in its slots before. As the changes above. */
+void vm_quiesce(struct vm *vm);
+
 const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa);
 /* Host pointer to [gpa, gpa+len) if it lies in one slot (and is writable when asked), else NULL. */
 void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
@@ -142,7 +203,12 @@ int guest_load_image(struct vm *vm, const void *image, u64 size, gpaddr_t flat_b
  */
 int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **why);
 void arch_vm_destroy(struct vm *vm);
-/* Second-stage mapping of a slot that was just published, or removal (with the TLB flush) of one. */
+/*
+ * Second-stage mapping of a slot that was just published, or removal of one. SLOT_DIRTY_LOG: pages, mapped
+ * read-only; arch_stage2_map() of a page already mapped so makes it writable (no flags). Removal has done
+ * the TLB flush on return where the machine can broadcast it (arm64); elsewhere the caller posts
+ * VCPU_REQ_TLB to every vCPU and waits (vm_quiesce() does both).
+ */
 int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags);
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size);
 

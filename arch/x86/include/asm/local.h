@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counters that one CPU writes, in thread and in interrupt context: one instruction, without the bus
+ * lock that would make it atomic against other CPUs too (SDM vol. 3A, 9.1.2).
+ */
+#ifndef ASM_LOCAL_H
+#define ASM_LOCAL_H
+
+static inline void local_inc(unsigned long *p)
+{
+	__asm__ volatile("incq %0" : "+m"(*p) : : "memory", "cc");
+}
+
+#endif

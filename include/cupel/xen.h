@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rest of Xen's guest ABI, beside event channels: the hypercall table, version and features, memory
+ * and HVM operations, vCPU operations, time, runstate. Every argument comes from a guest: it is copied
+ * before it is looked at, and a bad one is answered with the ABI's error.
+ */
+#ifndef CUPEL_XEN_H
+#define CUPEL_XEN_H
+
+#include <cupel/evtchn.h>
+#include <cupel/vcpu.h>
+
+struct xen_vm; /* core/xen.h: vm->xen, NULL in a VM without xen=on */
+struct xen_vcpu;
+
+int xen_vm_init(struct vm *vm); /* evtchn_vm_init() included; -ENOMEM. Thread context. */
+void xen_vm_destroy(struct vm *vm);
+void xen_vcpu_reset(struct vcpu *v); /* INIT, CPU_OFF and on again: what was registered goes */
+
+/*
+ * One hypercall; arg[] as in registers. *exit is written only when the guest must not simply go on. A
+ * guest's user mode never gets here (the arch answers -XEN_EPERM). Owner CPU, interrupts off, in an exit.
+ */
+s64 xen_hypercall(struct vcpu *v, u64 nr, const u64 arg[5], enum vcpu_exit *exit);
+
+/* Guest's system time in ns: what vcpu_time_info says, what timers are set in. */
+u64 xen_system_time(const struct vm *vm);
+
+/* Owner CPU, interrupts off; called by core around a stay on a CPU when v->xen is set. */
+void xen_vcpu_load(struct vcpu *v);
+void xen_vcpu_put(struct vcpu *v, u32 run_state); /* what it will be: enum vcpu_run_state */
+/* arch_counter() value of its next timer event, ~0 = none. Joins arch_vcpu_next_deadline(). */
+u64 xen_vcpu_deadline(const struct vcpu *v);
+/* Joins arch_vcpu_wakeable(): an upcall is pending, or a poll is over. */
+bool xen_vcpu_wakeable(struct vcpu *v);
+
+/* HVM_PARAM_CALLBACK_IRQ as the guest set it; the arch reads it in arch_evtchn_upcall(). */
+u64 xen_callback(const struct vm *vm);
+u8 xen_upcall_vector(const struct vcpu *v); /* HVMOP_set_evtchn_upcall_vector; 0 = none */
+
+#endif
