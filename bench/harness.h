@@ -20,7 +20,7 @@ int bench_number(const char *key, u64 low, u64 high, u64 fallback, u64 *out);
 /* A list of numbers in [1, high], ascending order not required; *nr = 0 where the key is absent. */
 int bench_numbers(const char *key, u32 high, u32 *list, u32 room, u32 *nr);
 /* "a", "b,a": indices into names[] in the order given; all of fallback[] where the key is absent. */
-#define BENCH_MAX_CHOICES 4
+#define BENCH_MAX_CHOICES 8
 struct bench_choice {
 	u32 pick[BENCH_MAX_CHOICES];
 	u32 nr;
