@@ -31,11 +31,31 @@ void xen_vcpu_load(struct vcpu *v);
 void xen_vcpu_put(struct vcpu *v, u32 run_state); /* what it will be: enum vcpu_run_state */
 /* arch_counter() value of its next timer event, ~0 = none. Joins arch_vcpu_next_deadline(). */
 u64 xen_vcpu_deadline(const struct vcpu *v);
-/* Joins arch_vcpu_wakeable(): an upcall is pending, or a poll is over. */
+/*
+ * Joins arch_vcpu_wakeable(), which itself says whether a pending upcall would end a halt (x86: not with
+ * interrupts off): a poll is over, or an upcall is pending while it polls.
+ */
 bool xen_vcpu_wakeable(struct vcpu *v);
 
 /* HVM_PARAM_CALLBACK_IRQ as the guest set it; the arch reads it in arch_evtchn_upcall(). */
 u64 xen_callback(const struct vm *vm);
 u8 xen_upcall_vector(const struct vcpu *v); /* HVMOP_set_evtchn_upcall_vector; 0 = none */
+/* What a vCPU reads as its counter has jumped: its time info is written anew. Owner CPU, in an exit. */
+void xen_time_changed(struct vcpu *v);
+
+/*
+ * Arch half. Guest memory by the guest's virtual address, as its kernel would reach it now: -EFAULT, and
+ * some of it may have been written. Owner CPU, in an exit.
+ */
+int arch_guest_read(struct vcpu *v, void *to, u64 va, u32 len);
+int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len);
+/* Whether upcalls can be raised that way: HVM_PARAM_CALLBACK_IRQ, and vectors (x86 only). Any context. */
+bool arch_xen_callback_valid(u64 param);
+bool arch_xen_vector_valid(u8 vector);
+/*
+ * How this vCPU's guest turns its counter into ns from arch_counter() value `now` on: tsc_timestamp,
+ * tsc_to_system_mul, tsc_shift and flags of *t; the rest is the caller's. Owner CPU.
+ */
+void arch_xen_time(const struct vcpu *v, u64 now, struct vcpu_time_info *t);
 
 #endif
