@@ -10,12 +10,20 @@
 #include <cupel/evtchn.h>
 #include <cupel/vcpu.h>
 
+/* What Cupel says it is: xen_version 0 and, on x86, CPUID. */
+#define XEN_VERSION_MAJOR 4
+#define XEN_VERSION_MINOR 17
+
 struct xen_vm; /* core/xen.h: vm->xen, NULL in a VM without xen=on */
 struct xen_vcpu;
 
 int xen_vm_init(struct vm *vm); /* evtchn_vm_init() included; -ENOMEM. Thread context. */
 void xen_vm_destroy(struct vm *vm);
-void xen_vcpu_reset(struct vcpu *v); /* INIT, CPU_OFF and on again: what was registered goes */
+/*
+ * INIT, CPU_OFF and on again: timers and a poll end. What was registered stays, as a guest registers once
+ * for the life of a vCPU. Owner CPU, or while it is off.
+ */
+void xen_vcpu_reset(struct vcpu *v);
 
 /*
  * One hypercall; arg[] as in registers. *exit is written only when the guest must not simply go on. A
@@ -49,6 +57,8 @@ void xen_time_changed(struct vcpu *v);
  */
 int arch_guest_read(struct vcpu *v, void *to, u64 va, u32 len);
 int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len);
+/* Where in guest-physical memory that address is now, to be read and written: -EFAULT. As above. */
+int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa);
 /* Whether upcalls can be raised that way: HVM_PARAM_CALLBACK_IRQ, and vectors (x86 only). Any context. */
 bool arch_xen_callback_valid(u64 param);
 bool arch_xen_vector_valid(u8 vector);
