@@ -146,28 +146,29 @@ static u64 settable(const struct vgic_frame *f, u32 first, u64 val)
 	return f->g->model == VGIC_MODEL_V2 && !first ? val & ~0xffffUL : val;
 }
 
-static void access_set_pending(const struct vgic_frame *f, u32 first, struct mmio_access *a)
+/* True: the access was a read, or must be tried again; there is nothing left to do. */
+static bool pending_is_read(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	if (!peek(f, first))
-		return;
+		return true;
 	vgic_peek_end(f->self);
-	if (!a->write) {
+	if (!a->write)
 		a->value = gather_pending(f, first);
+	return !a->write;
+}
+
+static void access_set_pending(const struct vgic_frame *f, u32 first, struct mmio_access *a)
+{
+	if (pending_is_read(f, first, a))
 		return;
-	}
 	for_each_bit(i, settable(f, first, a->value), map)
 		vgic_set_bits(f->g, f->owner, first + i, VIRQ_PENDING);
 }
 
 static void access_clear_pending(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
-	if (!peek(f, first))
+	if (pending_is_read(f, first, a))
 		return;
-	vgic_peek_end(f->self);
-	if (!a->write) {
-		a->value = gather_pending(f, first);
-		return;
-	}
 	for_each_bit(i, settable(f, first, a->value), map)
 		look_again(f, first + i, change(word_of(f, first + i), VIRQ_PENDING, 0));
 }
