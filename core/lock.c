@@ -7,6 +7,7 @@
 #include <cupel/errno.h>
 #include <cupel/lock.h>
 #include <cupel/mm.h>
+#include <cupel/rmw.h>
 #include <cupel/smp.h>
 #include <string.h>
 
@@ -18,16 +19,22 @@ bool lock_stats_enabled;
 
 /* This CPU's counters, one per site; NULL until lock_stats_init(). */
 static DEFINE_PER_CPU(struct lock_count *, lock_counts);
+DEFINE_PER_CPU(u64, shared_rmw);
+
+/* Atomic read-modify-writes from taking a lock to letting it go: a ticket's end is a plain store. */
+#define SPIN_RMWS 1
+#define RW_RMWS	  2
 
 static size_t nr_sites(void)
 {
 	return (size_t)(__stop_lock_sites - __start_lock_sites);
 }
 
-static __noinline __cold void count(const struct lock_site *site, u64 spins)
+static __noinline __cold void count(const struct lock_site *site, u64 spins, u32 rmws)
 {
 	struct lock_count *c = this_cpu(lock_counts);
 
+	WRITE_ONCE(this_cpu(shared_rmw), this_cpu(shared_rmw) + rmws);
 	if (!c)
 		return;
 	c += site - __start_lock_sites;
@@ -38,11 +45,11 @@ static __noinline __cold void count(const struct lock_site *site, u64 spins)
 }
 
 static __always_inline void lock_taken(const void *l, const char *name,
-				       const struct lock_site *site, u64 spins)
+				       const struct lock_site *site, u64 spins, u32 rmws)
 {
 	lock_debug_taken(l, name, site);
 	if (unlikely(READ_ONCE(lock_stats_enabled)))
-		count(site, spins);
+		count(site, spins, rmws);
 }
 
 /* --- Ticket spinlock ---------------------------------------------------------------------------- */
@@ -69,7 +76,7 @@ void spin_lock_at(spinlock_t *l, const struct lock_site *site)
 	/* Pairs with the release in spin_unlock() of the holder before. */
 	if (unlikely(load_acquire(&l->owner) != ticket))
 		spins = spin_wait(&l->owner, ticket);
-	lock_taken(l, l->name, site, spins);
+	lock_taken(l, l->name, site, spins, SPIN_RMWS);
 }
 
 bool spin_trylock_at(spinlock_t *l, const struct lock_site *site)
@@ -79,7 +86,7 @@ bool spin_trylock_at(spinlock_t *l, const struct lock_site *site)
 
 	if (!atomic_cmpxchg_acquire(&l->next, &ticket, ticket + 1))
 		return false;
-	lock_taken(l, l->name, site, 0);
+	lock_taken(l, l->name, site, 0, SPIN_RMWS);
 	return true;
 }
 
@@ -125,7 +132,7 @@ static __always_inline void rw_lock(rwlock_t *l, const struct lock_site *site, u
 	/* Pairs with the releases in read_unlock() and write_unlock(). */
 	if (unlikely((load_acquire(&l->done) ^ ticket) & mask))
 		spins = rw_wait(&l->done, ticket, mask);
-	lock_taken(l, l->name, site, spins);
+	lock_taken(l, l->name, site, spins, RW_RMWS);
 }
 
 void read_lock_at(rwlock_t *l, const struct lock_site *site)
@@ -152,7 +159,7 @@ bool read_trylock_at(rwlock_t *l, const struct lock_site *site)
 		return false;
 	if (!atomic_cmpxchg_acquire(&l->asked, &asked, asked + RW_READER))
 		return false;
-	lock_taken(l, l->name, site, 0);
+	lock_taken(l, l->name, site, 0, RW_RMWS);
 	return true;
 }
 
@@ -214,11 +221,24 @@ struct lock_count lock_stats_sum(const char *match)
 void lock_stats_reset(void)
 {
 	for (u32 cpu = 0; cpu < NR_CPUS; cpu++) {
-		struct lock_count *c = percpu_offset[cpu] ? *per_cpu_ptr(lock_counts, cpu) : NULL;
-
-		if (c)
-			memset(c, 0, nr_sites() * sizeof(*c));
+		if (!percpu_offset[cpu])
+			continue;
+		WRITE_ONCE(*per_cpu_ptr(shared_rmw, cpu), 0);
+		if (*per_cpu_ptr(lock_counts, cpu))
+			memset(*per_cpu_ptr(lock_counts, cpu), 0,
+			       nr_sites() * sizeof(struct lock_count));
 	}
+}
+
+u64 shared_rmw_sum(void)
+{
+	u64 sum = 0;
+
+	for (u32 cpu = 0; cpu < NR_CPUS; cpu++) {
+		if (percpu_offset[cpu])
+			sum += READ_ONCE(*per_cpu_ptr(shared_rmw, cpu));
+	}
+	return sum;
 }
 
 void lock_stats_walk(bool (*fn)(const struct lock_site *, const struct lock_count *, void *),
