@@ -26,14 +26,7 @@ enum srcu_wait {
 	NR_SRCU_WAITS
 };
 
-/* Written by its own CPU, but for `away`. */
-struct srcu_cpu {
-	unsigned long begun[2];
-	unsigned long ended[2];
-	unsigned long away[2]; /* sections begun here and ended elsewhere: atomic, from any CPU */
-} __cacheline_aligned;
-
-struct srcu_counts { /* of a domain, since srcu_init(); for tests and tables */
+struct srcu_counts { /* for tests and tables */
 	u64 waits; /* calls of an updater */
 	u64 shared; /* of those, ended by somebody else's grace period */
 	u64 fast; /* ended by the proof that there is no reader */
@@ -42,15 +35,22 @@ struct srcu_counts { /* of a domain, since srcu_init(); for tests and tables */
 	u64 targets; /* CPUs looked at by srcu_wait_for_cpus() */
 };
 
+/* Written by its own CPU, but for `away`. Readers and updaters of a CPU have a line each. */
+struct srcu_cpu {
+	unsigned long begun[2];
+	unsigned long ended[2];
+	unsigned long away[2]; /* sections begun here and ended elsewhere: atomic, from any CPU */
+	struct srcu_counts counts __cacheline_aligned; /* of this CPU's updaters */
+} __cacheline_aligned;
+
 struct srcu {
 	u32 idx; /* index that new readers use; written by the updater at work */
-	struct srcu_cpu *cpu; /* one a possible CPU, parked ones included */
 	u32 nr_cpus;
+	struct srcu_cpu *cpu; /* one a possible CPU, parked ones included */
 	const char *name;
 
-	spinlock_t lock __cacheline_aligned; /* guards idx and the advance of seq: one updater at work */
+	spinlock_t lock __cacheline_aligned; /* guards turns of idx, the advance of seq */
 	u64 seq; /* twice the grace periods that have ended, plus one while one is under way */
-	struct srcu_counts counts; /* approximate: added to with relaxed atomics */
 };
 
 /* A read section: the CPU it began on and its index. */
@@ -83,21 +83,31 @@ static inline void srcu_read_unlock(struct srcu *s, srcu_token_t token)
 
 /*
  * Wait until every read section that had begun when this was called has ended. Full barrier on both
- * sides. Spins or delays; thread context.
+ * sides. Spins or delays. Thread context, outside every section of this domain that began on this CPU
+ * (debug builds panic); the caller's interrupt state is kept, and interrupts that were on are taken.
  */
 void srcu_synchronize(struct srcu *s, enum srcu_wait how);
 
 /*
  * The same for sections that began on CPUs of `mask` (NR_CPUS bits) only: it costs what those CPUs
- * cost. Does not take s->lock unless a CPU is never seen without a reader.
+ * cost. Takes no lock unless a CPU is never seen without a reader.
  */
 void srcu_wait_for_cpus(struct srcu *s, const u64 *mask);
 
-/* A cookie for all read sections begun by now, and whether they have ended. Any context, no lock. */
+/*
+ * A cookie for all read sections begun by now, and whether a grace period has ended that waited for them.
+ * They start none themselves. Any context, no lock; both are full barriers.
+ */
 u64 srcu_cookie(struct srcu *s);
 bool srcu_done(struct srcu *s, u64 cookie);
 
-/* True if at some moment during the call there was no reader at all. Any context. */
+/* True if at some moment during the call there was no reader at all. Any context; full barriers. */
 bool srcu_no_readers(struct srcu *s);
+
+/* Sums over CPUs since srcu_init(). */
+struct srcu_counts srcu_counts(const struct srcu *s);
+
+/* A wait that takes longer is reported on the console, once; ns. */
+extern u64 srcu_stall_ns;
 
 #endif
