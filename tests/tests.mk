@@ -5,15 +5,18 @@
 #   make unit TESTS="lock sched"       only these
 #   make unit-asan, make unit-tsan     the same with a sanitizer
 #
+# SAN=release is the same without a test's checks, at -O2, for the host program (`make host`).
+#
 # A test that needs more than the archive below names it: UNIT_SRCS_<test> := file.c …
 
 SAN ?= none
 UNIT := build/host-$(SAN)
 UNIT_SAN_none :=
+UNIT_SAN_release :=
 UNIT_SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_SAN_thread := -fsanitize=thread -Wno-tsan
-ifeq ($(filter $(SAN),none address thread),)
-$(error SAN is '$(SAN)': none, address or thread)
+ifeq ($(filter $(SAN),none release address thread),)
+$(error SAN is '$(SAN)': none, release, address or thread)
 endif
 
 # Ours under names of their own, so that cmocka and the sanitizers keep theirs.
@@ -21,19 +24,19 @@ UNIT_RENAME := -Dsnprintf=cupel_snprintf -Dvsnprintf=cupel_vsnprintf
 UNIT_LIBC := memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strstr \
 	strtoul
 
-UNIT_CFLAGS := -std=gnu11 -O1 -g -fno-common -fno-strict-aliasing -fno-omit-frame-pointer \
-	-DCONFIG_DEBUG=1 -D_GNU_SOURCE $(UNIT_RENAME) -Iinclude -Itests/unit/arch/include \
+UNIT_CFLAGS := -std=gnu11 $(if $(filter release,$(SAN)),-O2,-O1) -g -fno-common -fno-strict-aliasing -fno-omit-frame-pointer \
+	$(if $(filter-out release,$(SAN)),-DCONFIG_DEBUG=1) -D_GNU_SOURCE $(UNIT_RENAME) -Iinclude -Ihost/include \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unused-parameter \
 	-Wno-missing-field-initializers -Werror -pthread $(UNIT_SAN_$(SAN))
 # The code under test sees the freestanding headers, the tests those of the host.
 UNIT_CORE_CFLAGS := $(UNIT_CFLAGS) -ffreestanding -Iinclude/libc \
-	-DBUILD_COMPILER='"$(HOSTCC)"' -DBUILD_FLAGS='"unit"'
+	-DBUILD_COMPILER='"$(HOSTCC)"' -DBUILD_FLAGS='"host-$(SAN): $(filter -O% -f% -DCONFIG%,$(UNIT_CFLAGS))"'
 
 # core/ubsan.c would stand in for the sanitizer's own runtime.
 UNIT_CORE := $(filter-out core/ubsan.c core/selftest_%.c,$(wildcard core/*.c)) $(wildcard bench/*.c) \
 	$(wildcard drivers/firmware/fdt.c drivers/firmware/acpi.c)
 UNIT_SELFTESTS := $(wildcard core/selftest_*.c)
-UNIT_HOST := tests/unit/host.c tests/unit/host_guest.c
+UNIT_HOST := host/machine.c host/guest.c
 
 UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 ifneq ($(SAN),none)
@@ -49,7 +52,7 @@ UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
 unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
 
 $(UNIT)/core/%.o $(UNIT)/bench/%.o $(UNIT)/drivers/%.o $(UNIT)/arch/%.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS)
-$(UNIT)/tests/%.o: UNIT_FLAGS = $(UNIT_CFLAGS)
+$(UNIT)/tests/%.o $(UNIT)/host/%.o: UNIT_FLAGS = $(UNIT_CFLAGS)
 $(UNIT)/tests/unit/test_ubsan.o: UNIT_FLAGS = $(UNIT_CFLAGS) -fsanitize=undefined
 # <asm/decode.h> is the decoder's own; whatever else is asm/ comes from the stand-in.
 $(UNIT)/arch/x86/decode.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) -idirafter arch/x86/include
@@ -65,11 +68,22 @@ $(UNIT)/core.a: $(call unit_obj,$(UNIT_CORE) $(UNIT_HOST))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 define unit_rule
-$(UNIT)/test_$(1): $(call unit_obj,tests/unit/test_$(1).c $(UNIT_SRCS_$(1))) $(UNIT)/core.a
+$(UNIT)/test_$(1): $(call unit_obj,tests/unit/test_$(1).c tests/unit/host.c $(UNIT_SRCS_$(1))) $(UNIT)/core.a
 	$$(call say,LD,$$@)
 	$$(Q)$$(HOSTCC) $(UNIT_CFLAGS) -o $$@ $$^ -lcmocka $(if $(filter fdt,$(1)),-lfdt)
 endef
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$t)))
+
+# The host program: all of core/ and bench/, so that every experiment and self-test is in it.
+HOST_SRCS := host/main.c host/guests.c $(UNIT_HOST) $(filter-out drivers/%,$(UNIT_CORE)) $(UNIT_SELFTESTS)
+$(UNIT)/cupel-host: $(call unit_obj,$(HOST_SRCS))
+	$(call say,LD,$@)
+	$(Q)$(HOSTCC) $(UNIT_CFLAGS) -Wl,--build-id=sha1 -o $@ $^
+
+.PHONY: host host-program
+host: # SAN=thread, address or none: with that
+	$(Q)$(MAKE) host-program SAN=$(if $(filter command,$(origin SAN)),$(SAN),release)
+host-program: $(UNIT)/cupel-host
 
 # Threads of stand-in CPUs still run when a test program ends: that is no leak.
 UNIT_ENV := TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0 $(TSAN_OPTIONS)" \
@@ -86,4 +100,4 @@ unit-tsan:
 	$(Q)$(MAKE) unit SAN=thread
 
 -include $(patsubst %.o,%.d,$(call unit_obj,$(UNIT_CORE) $(UNIT_HOST) $(UNIT_SELFTESTS) core/ubsan.c \
-	$(wildcard tests/unit/test_*.c)))
+	tests/unit/host.c host/main.c host/guests.c $(wildcard tests/unit/test_*.c)))

@@ -15,7 +15,7 @@ FUZZ_SRCS_conf := core/config.c core/vm_config.c
 FUZZ_SRCS_elf := core/guest_image.c
 FUZZ_LIBS_fdt := -lfdt
 
-FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Itests/unit/arch/include -Wall -Wno-macro-redefined \
+FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Ihost/include -Wall -Wno-macro-redefined \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 $(FUZZ)/%.o: %.c Makefile tests/fuzz/fuzz.mk

@@ -13,6 +13,7 @@ HELP = """\
 
   run [arm64|x86]      build, boot on QEMU, print the vCPU-load table
   bench EXPERIMENT …   run one experiment; its words and the machine's are in `bench --help`
+  torture NAME …       race one part of it against all that can get in its way
   check                build and run every test
   mutants [NAME …]     break the code on purpose; a test must notice each time
   symbolize [LOG]      a panic's backtrace with function, file and line
@@ -43,6 +44,11 @@ def bench_command(words):
     bench.bench(words)
 
 
+def torture(words):
+    from . import torture as tool
+    return tool.main(words)
+
+
 def check(words):
     from . import check as checks
     return checks.main(words)
@@ -68,7 +74,7 @@ def setup(words):
     return subprocess.run([os.path.join(ROOT, "tools/setup"), *words], check=False).returncode
 
 
-COMMANDS = {"run": run, "bench": bench_command, "check": check, "mutants": mutants,
+COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "check": check, "mutants": mutants,
             "symbolize": symbolize, "report": report, "setup": setup}
 
 
@@ -80,6 +86,9 @@ def help_of(command):
     if command == "bench":
         from . import bench
         return bench.usage()
+    if command == "torture":
+        from . import torture as tool
+        return tool.usage()
     if command == "check":
         from . import check as checks
         return checks.HELP

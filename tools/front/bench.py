@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from . import ARCHES, Failure, Usage, build, experiments, machine
+from . import ARCHES, Failure, Usage, build, experiments, host, machine
 
 KEY_VALUE = re.compile(r"^([a-z][\w.-]*)=(\S*)$")
 # What the image ends with when a word of its command line is wrong (core/core.h).
@@ -22,20 +22,24 @@ RUN_CPUS = max(2, min(8, os.cpu_count() or 2))
 RUN_WORDS = ("rounds=20",)
 RUN_TIMEOUT = 300
 
+# Options of whatever boots or runs: those of a machine that the host program is not are refused there.
+OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': standard output)",
+           "  --cpus N         CPUs of the machine (default 4, with --icount 1; --host: the host's)",
+           "  --cpu MODEL      QEMU's CPU model (default max)",
+           "  --gic 2|3        arm64: interrupt controller (default 3)",
+           "  --machine NAME   x86: q35 (default) or pc",
+           "  --memory MIB     (default 1024)",
+           "  --build KIND     release (default), debug or ubsan; --host: release, debug, asan, tsan",
+           "  --icount         one instruction is one tick of time: exact, but slow and no contention",
+           "  --gdb            wait for a debugger before the first instruction",
+           "  --timeout S      give up after S seconds (default 1800)")
+EMULATOR_ONLY = ("cpu", "gic", "machine", "icount", "gdb")
+
 
 def usage():
-    lines = ["./cupel bench EXPERIMENT [arm64|x86] [key=value …] [options]", "",
+    lines = ["./cupel bench EXPERIMENT [arm64|x86|--host] [key=value …] [options]", "",
              "Options:",
-             "  --json FILE      append each row as one JSON object a line ('-': standard output)",
-             "  --cpus N         CPUs of the machine (default 4, with --icount 1)",
-             "  --cpu MODEL      QEMU's CPU model (default max)",
-             "  --gic 2|3        arm64: interrupt controller (default 3)",
-             "  --machine NAME   x86: q35 (default) or pc",
-             "  --memory MIB     (default 1024)",
-             "  --build KIND     release (default), debug or ubsan",
-             "  --icount         one instruction is one tick of time: exact, but slow and no contention",
-             "  --gdb            wait for a debugger before the first instruction",
-             "  --timeout S      give up after S seconds (default 1800)", "",
+             "  --host           no emulator: on this machine, with threads as CPUs", *OPTIONS, "",
              "Words of every experiment:"]
     lines += ["  %-16s %s" % item for item in experiments.GENERAL.items()]
     for experiment in experiments.all_experiments().values():
@@ -53,7 +57,13 @@ class Request:
         self.words = []
         self.options = {"cpus": 0, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
                         "machine": None, "build": "release", "json": None,
-                        "icount": False, "gdb": False}
+                        "icount": False, "gdb": False, "host": False}
+
+    def read(self, words):
+        rest = list(words)
+        while rest:
+            self.take(rest.pop(0), rest)
+        self.check()
 
     def take(self, word, rest):
         """One word; those of an option's value are taken from `rest`."""
@@ -98,7 +108,7 @@ class Request:
         if self.experiment not in known:
             raise Usage("there is no experiment '%s'; there are: %s"
                         % (self.experiment, ", ".join(known)))
-        self.arch = self.arch or "arm64"
+        self.check_arch()
         keys = {**experiments.GENERAL, **known[self.experiment].keys}
         for word in self.words:
             if word in experiments.BARE:
@@ -115,8 +125,16 @@ class Request:
                             % (self.experiment, match.group(1), ", ".join(sorted(keys))))
         self.check_machine()
 
+    def check_arch(self):
+        if self.arch and self.options["host"]:
+            raise Usage("--host is this machine, not %s" % self.arch)
+        self.arch = "host" if self.options["host"] else self.arch or "arm64"
+
     def check_machine(self):
         o = self.options
+        if o["host"]:
+            self.check_host()
+            return
         o["cpus"] = o["cpus"] or (1 if o["icount"] else 4)
         if o["gic"] and self.arch != "arm64":
             raise Usage("--gic is for arm64")
@@ -130,12 +148,29 @@ class Request:
         if o["gic"] == "2" and o["cpus"] > 8:
             raise Usage("a GICv2 machine has at most 8 CPUs")
 
-    def to_machine(self):
+    def check_host(self):
         o = self.options
+        for name in EMULATOR_ONLY:
+            if o[name]:
+                raise Usage("--%s is for an emulator, not for --host" % name)
+        if o["build"] not in host.KINDS:
+            raise Usage("--build with --host is %s, not '%s'" % (", ".join(host.KINDS), o["build"]))
+
+    def make(self):
+        if self.options["host"]:
+            host.make(self.options["build"])
+        else:
+            build.image(self.arch, self.options["build"])
+
+    def to_machine(self, *words):
+        """What runs `words` (and those of the command line)."""
+        o = self.options
+        if o["host"]:
+            return host.Host(o["cpus"], o["memory"], o["build"], (*words, *self.words))
         what = machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
                                machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
                                gdb=o["gdb"], build=o["build"])
-        return what.for_bench("bench=" + self.experiment, *self.words)
+        return what.for_bench(*words, *self.words)
 
 
 class Printer:
@@ -178,7 +213,8 @@ def run_on(what, timeout, json_path=None):
     if what.gdb:
         print("waiting for a debugger:\n  " + debugger(what), flush=True)
         timeout = None
-    result = machine.boot(what, timeout, on_line=printer.line)
+    start = machine.execute if isinstance(what, host.Host) else machine.boot
+    result = start(what, timeout, on_line=printer.line)
     if result.ended == "timeout":
         raise Failure("stopped: not done after %d seconds" % timeout)
     if result.stderr.strip() and result.code:
@@ -192,14 +228,11 @@ def run_on(what, timeout, json_path=None):
 
 def bench(words):
     request = Request()
-    rest = list(words)
-    while rest:
-        request.take(rest.pop(0), rest)
-    request.check()
+    request.read(words)
     build.setup()
-    build.image(request.arch, request.options["build"])
+    request.make()
     started = time.monotonic()
-    rows = run_on(request.to_machine(), request.options["timeout"], request.options["json"])
+    rows = run_on(request.to_machine("bench=" + request.experiment), request.options["timeout"], request.options["json"])
     print("%d rows in %.0f s" % (rows, time.monotonic() - started), file=sys.stderr)
 
 

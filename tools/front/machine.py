@@ -170,6 +170,15 @@ def boot(machine, timeout=60, until=None, on_line=None):
     if machine.arch == "x86" and machine.boot == "pvh":
         copy = without_multiboot(machine.image_path())
         machine = replace(machine, image=copy.name)
+    try:
+        return execute(machine, timeout, until, on_line)
+    finally:
+        if copy:
+            copy.close()
+
+
+def execute(machine, timeout=60, until=None, on_line=None):
+    """The same for anything that has argv(), name() and exit_code(): see host.py."""
     command = machine.argv()
     if not shutil.which(command[0]):
         raise Failure("%s is not installed: ./cupel setup" % command[0])
@@ -185,8 +194,6 @@ def boot(machine, timeout=60, until=None, on_line=None):
         if child.poll() is None:
             child.kill()
         child.wait()
-        if copy:
-            copy.close()
     result.seconds = time.monotonic() - started
     if result.ended == "exit":
         result.code = machine.exit_code(child.returncode)
