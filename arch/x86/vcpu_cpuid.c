@@ -16,11 +16,8 @@
 #define LEAF_EXT   0x80000000
 
 #define MAX_BASIC 0xd
-#define MAX_HV	  0x10
+#define MAX_HV	  0x3ff /* vcpu_hv.c */
 #define MAX_EXT	  8
-
-#define HV_TIMING  0x10 /* TSC and APIC timer in kHz, as other hypervisors have it there */
-#define HV_VERSION 1
 
 #define LEAF_FEATURES 1
 #define LEAF_EXTENDED 7
@@ -60,7 +57,7 @@
 #define XSAVE_HEADER_END 576
 #define XSAVE_AVX_SIZE	 256
 
-static struct cpuid_regs basic[MAX_BASIC + 1], hv[MAX_HV + 1], ext[MAX_EXT + 1];
+static struct cpuid_regs basic[MAX_BASIC + 1], ext[MAX_EXT + 1];
 static u64 cr4_mask, efer_mask, xcr0_mask;
 
 u64 guest_cr4_mask(void)
@@ -94,16 +91,6 @@ static void make_basic(void)
 	basic[7].ebx &= F7_EBX;
 	basic[7].ecx &= F7_ECX;
 	basic[7].edx = 0;
-}
-
-static void make_hv(void)
-{
-	u32 khz = arch_counter_hz() / 1000;
-
-	/* "CupelCupelCu" in EBX, ECX, EDX */
-	hv[0] = (struct cpuid_regs){ LEAF_HV + MAX_HV, 0x65707543, 0x7075436c, 0x75436c65 };
-	hv[1] = (struct cpuid_regs){ HV_VERSION, 0, 0, 0 };
-	hv[HV_TIMING] = (struct cpuid_regs){ khz, khz, 0, 0 }; /* the APIC timer counts TSC ticks */
 }
 
 static void make_ext(void)
@@ -155,7 +142,6 @@ void guest_cpuid_init(void)
 {
 	if (basic[0].eax)
 		return; /* another CPU was first: all are taken for equal */
-	make_hv();
 	make_ext();
 	make_basic();
 	make_xsave();
@@ -249,6 +235,6 @@ struct cpuid_regs guest_cpuid(const struct vcpu *v, u64 cr4, u32 leaf, u32 sub)
 	if (leaf - LEAF_EXT <= MAX_EXT)
 		return ext_leaf(v, leaf - LEAF_EXT);
 	if (leaf - LEAF_HV <= MAX_HV)
-		return hv[leaf - LEAF_HV];
+		return guest_hv_leaf(v, leaf, sub);
 	return (struct cpuid_regs){ 0 };
 }

@@ -78,6 +78,18 @@ static inline struct cpuid cpuid(u32 leaf, u32 sub)
 	return r;
 }
 
+/* First leaf of the hypervisor interface whose signature begins so, 0 = there is none. */
+static inline u32 cpuid_hv_base(u32 signature)
+{
+	if (!(cpuid(1, 0).c >> 31))
+		return 0;
+	for (u32 base = 0x40000000; base < 0x40010000; base += 0x100) {
+		if (cpuid(base, 0).b == signature)
+			return base;
+	}
+	return 0;
+}
+
 static inline u8 inb(u16 port)
 {
 	u8 v;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The local APIC, its timer behind the common timer calls, and IPIs. The clock is the TSC; it is
- * measured against the APIC timer, whose frequency the hypervisor tells (CPUID 0x40000010) or which
+ * measured against the APIC timer, whose frequency the hypervisor tells (its leaf 0x10) or which
  * runs at 1 GHz, as on every emulator here.
  */
 #include <guest.h>
 
-#define CPUID_HV	  0x40000000
-#define CPUID_HV_TIMING	  0x40000010 /* EAX TSC kHz, EBX APIC timer kHz */
+#define CPUID_CUPEL_EBX	  0x65707543 /* "Cupe" */
+#define CPUID_HV_TIMING	  0x10 /* EAX TSC kHz, EBX APIC timer kHz */
 #define CALIBRATE_TICKS	  2000000
 #define CPUID_1C_DEADLINE (1 << 24)
 
@@ -76,12 +76,12 @@ bool lapic_has_deadline(void)
 /* Both clocks over the same span, read at both ends in the same order. */
 static void calibrate(void)
 {
+	u32 c0, c1, hv = cpuid_hv_base(CPUID_CUPEL_EBX);
 	u64 t0, t1;
-	u32 c0, c1;
 
 	timer_freq = 1000000000;
-	if (cpuid(1, 0).c >> 31 && cpuid(CPUID_HV, 0).a >= CPUID_HV_TIMING) {
-		struct cpuid c = cpuid(CPUID_HV_TIMING, 0);
+	if (hv) {
+		struct cpuid c = cpuid(hv + CPUID_HV_TIMING, 0);
 
 		timer_freq = c.b ? c.b * 1000UL : timer_freq;
 		tsc_hz = c.a * 1000UL;
