@@ -33,6 +33,7 @@
 #include <cupel/printk.h>
 #include <cupel/sched.h>
 #include <cupel/smp.h>
+#include <cupel/steal.h>
 #include <cupel/vm.h>
 
 #include "core.h"
@@ -351,8 +352,20 @@ static void check_all_off(struct vm *vm)
 	vm_stop(vm, -1, "every vCPU is off");
 }
 
+static u32 state_after(enum vcpu_exit e)
+{
+	switch (e) {
+	case VCPU_EXIT_BLOCK: return VCPU_BLOCKED;
+	case VCPU_EXIT_OFF:
+	case VCPU_EXIT_STOP: return VCPU_OFF;
+	default: return VCPU_RUNNABLE;
+	}
+}
+
 static void after_run(struct vcpu *v, enum vcpu_exit e)
 {
+	if (unlikely(v->steal.on))
+		steal_put(v, state_after(e));
 	switch (e) {
 	case VCPU_EXIT_BLOCK: block(v); break;
 	case VCPU_EXIT_OFF:
@@ -379,6 +392,8 @@ static void run_one(struct run_queue *rq, struct vcpu *v)
 	if (!v->halted || may_run(v)) {
 		v->halted = false;
 		start_slice(rq);
+		if (unlikely(v->steal.on))
+			steal_load(v);
 		vcpu_load(v);
 		e = vcpu_run(v);
 		vcpu_put(v);

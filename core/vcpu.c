@@ -7,6 +7,7 @@
 #include <cupel/errno.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
+#include <cupel/steal.h>
 #include <cupel/vcpu.h>
 
 #include "core.h"
@@ -96,6 +97,8 @@ void vcpu_wake(struct vcpu *v)
 	smp_mb();
 	if (READ_ONCE(v->run_state) != VCPU_BLOCKED)
 		return;
+	if (unlikely(v->steal.on))
+		steal_runnable(v);
 	/* Full: RUNNABLE comes before sched_notify()'s look at where the vCPU lives. */
 	if (atomic_cmpxchg_full(&v->run_state, &state, VCPU_RUNNABLE))
 		sched_notify(v);
@@ -105,6 +108,8 @@ int vcpu_power_on(struct vcpu *v)
 {
 	u32 state = VCPU_OFF;
 
+	if (unlikely(v->steal.on))
+		steal_runnable(v);
 	/* Full: as in vcpu_wake(). */
 	if (!atomic_cmpxchg_full(&v->run_state, &state, VCPU_RUNNABLE))
 		return -EBUSY;

@@ -11,6 +11,7 @@
 #include <cupel/errno.h>
 #include <cupel/mm.h>
 #include <cupel/printk.h>
+#include <cupel/steal.h>
 #include <cupel/vm.h>
 
 host_guest_t host_guest;
@@ -63,6 +64,20 @@ enum vcpu_exit arch_vcpu_enter(struct vcpu *v)
 	arch_irq_enable();
 	arch_irq_disable();
 	return e;
+}
+
+bool arch_steal_publish(struct vcpu *v, u64 ns)
+{
+	if (v->arch.no_record)
+		return false;
+	v->arch.stolen = ns;
+	v->arch.records++;
+	return true;
+}
+
+void arch_steal_preempted(struct vcpu *v)
+{
+	v->arch.preempted++;
 }
 
 bool arch_vcpu_wakeable(struct vcpu *v)

@@ -28,6 +28,8 @@
 #define atomic_xchg_full(p, v)	       __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 
 /* True when *p was *expected and is now v; otherwise *expected is what was there. */
+#define atomic_cmpxchg_relaxed(p, expected, v) \
+	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define atomic_cmpxchg_acquire(p, expected, v) \
 	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 #define atomic_cmpxchg_full(p, expected, v) \

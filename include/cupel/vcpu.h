@@ -58,7 +58,6 @@ struct vcpu {
 	struct steal {
 		bool on; /* somebody wants to know */
 		bool behind; /* the guest's record could not be written last time */
-		u64 since; /* counter when it last became runnable */
 		u64 ticks; /* stolen so far */
 	} steal;
 	u32 syncs; /* times it has held nothing of guest memory; read by vm_quiesce() */
@@ -67,6 +66,7 @@ struct vcpu {
 	u32 requests __cacheline_aligned;
 	u32 mode; /* enum vcpu_mode: owner stores, then a full barrier, then reads requests */
 	u32 run_state; /* enum vcpu_run_state; changed by cmpxchg */
+	u64 runnable_since; /* while steal.on: core/steal.c */
 
 	/* Scheduler: guarded by the run queue's lock of `sched_cpu`. */
 	int sched_cpu __cacheline_aligned; /* run queue it belongs to; -1 = none */

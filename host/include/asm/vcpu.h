@@ -17,6 +17,9 @@ struct arch_vcpu {
 	void *data; /* the guest's own */
 	u32 posted; /* interrupts: bits set by anyone, taken by the guest */
 	u64 deadline; /* of its timer; 0 = none */
+	u64 stolen; /* its steal record; ns */
+	u32 records, preempted; /* calls that wrote it; puts that left the guest waiting */
+	bool no_record; /* it can't be written now */
 	u32 enters, puts, served; /* calls of the arch half; bits of arch_vcpu_requests() */
 	bool live;
 };
