@@ -32,5 +32,10 @@ void sched_notify(struct vcpu *v);
  * context; takes its run queue's lock.
  */
 void sched_poke(u32 cpu);
+/*
+ * Whether vCPUs may come to the calling CPU; one that is sent to a parked CPU goes to the boot CPU. -EBUSY
+ * for parking a CPU that has some.
+ */
+int sched_park(bool parked);
 
 #endif

@@ -28,6 +28,7 @@
  */
 #include <cupel/arch.h>
 #include <cupel/clock.h>
+#include <cupel/errno.h>
 #include <cupel/lock.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
@@ -48,6 +49,7 @@ struct run_queue {
 	struct vcpu *current; /* written by the owner */
 	bool attention; /* calls or moves are due: no vCPU is picked before they are done */
 	bool slice_armed;
+	bool parked; /* no vCPU comes here; guarded by the lock too */
 	u64 slice_end; /* of `current` */
 	u64 slice_ns, slice_ticks; /* the last conversion */
 	struct soft_timer slice;
@@ -114,16 +116,34 @@ void sched_poke(u32 cpu)
 
 /* --- Coming, going, moving ---------------------------------------------------------------------- */
 
-static void enqueue(struct vcpu *v, u32 cpu)
+/* False when that CPU is parked. */
+static bool put_on_queue(struct vcpu *v, u32 cpu)
 {
 	struct run_queue *rq = per_cpu_ptr(run_queue, cpu);
 	unsigned long flags;
+	bool parked;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	append(rq, v);
-	WRITE_ONCE(rq->nr, rq->nr + 1);
-	WRITE_ONCE(v->sched_cpu, (int)cpu);
+	parked = rq->parked;
+	if (!parked) {
+		append(rq, v);
+		WRITE_ONCE(rq->nr, rq->nr + 1);
+		WRITE_ONCE(v->sched_cpu, (int)cpu);
+	}
 	spin_unlock_irqrestore(&rq->lock, flags);
+	return !parked;
+}
+
+static void enqueue(struct vcpu *v, u32 cpu)
+{
+	if (unlikely(!put_on_queue(v, cpu))) {
+		int there = (int)cpu;
+
+		/* Unless it has been asked to go elsewhere: then it is on its way from the boot CPU. */
+		atomic_cmpxchg_full(&v->sched_next, &there, 0);
+		cpu = 0;
+		(void)put_on_queue(v, cpu);
+	}
 	/*
 	 * Full: pairs with the exchanges of run_state in vcpu_wake() and vcpu_power_on() and with the
 	 * barrier in ask_move(). Whoever made it runnable, or asked it to move on, either saw the new
@@ -131,6 +151,20 @@ static void enqueue(struct vcpu *v, u32 cpu)
 	 */
 	smp_mb();
 	sched_poke(cpu);
+}
+
+int sched_park(bool parked)
+{
+	struct run_queue *rq = this_cpu_ptr(run_queue);
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	err = parked && rq->nr ? -EBUSY : 0;
+	if (!err)
+		rq->parked = parked;
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return err;
 }
 
 void sched_assign(struct vcpu *v, u32 cpu)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPUs: bringing them up, and running a function on one. A call runs in the target's scheduler loop,
- * never in interrupt context, so it may do whatever a thread may.
+ * CPUs: bringing them up, parking them, and running a function on one. A call runs in the target's
+ * scheduler loop, never in interrupt context, so it may do whatever a thread may. A parked CPU stays in
+ * that loop: it serves what was posted before it left, and the call that brings it back.
  */
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
@@ -27,7 +28,10 @@ struct mailbox {
 	u32 posted; /* calls ever posted: written under a claim */
 	smp_fn_t fn;
 	void *arg;
-	u32 ended __cacheline_aligned; /* calls that have ended: written by the owner */
+	u32 ended __cacheline_aligned; /* calls that have ended; this and the rest: written by the owner */
+	bool running; /* a call takes turns of its own: the next one waits for its end */
+	bool missed; /* and has come */
+	bool parked;
 } __cacheline_aligned;
 
 static DEFINE_PER_CPU(struct mailbox, mailbox);
@@ -53,6 +57,12 @@ static void set_online(u32 cpu)
 	atomic_fetch_add_relaxed(&nr_cpus_online, 1);
 	/* Pairs with the acquire in cpu_online(). */
 	store_release(&platform.cpus[cpu].online, true);
+}
+
+static void set_offline(u32 cpu)
+{
+	WRITE_ONCE(platform.cpus[cpu].online, false);
+	atomic_fetch_add_relaxed(&nr_cpus_online, ~0U);
 }
 
 /* nr_cpus=N on the command line; what can't be understood means all. */
@@ -103,12 +113,9 @@ void cpu_main(u32 cpu)
 
 static int post(u32 cpu, smp_fn_t fn, void *arg, u32 *ticket)
 {
-	struct mailbox *box;
+	struct mailbox *box = per_cpu_ptr(mailbox, cpu);
 	u32 empty = BOX_EMPTY;
 
-	if (!cpu_online(cpu))
-		return -ENODEV;
-	box = per_cpu_ptr(mailbox, cpu);
 	/* Pairs with the release in smp_run_calls(): fn and arg have been copied. */
 	if (!atomic_cmpxchg_acquire(&box->state, &empty, BOX_CLAIMED))
 		return -EBUSY;
@@ -126,7 +133,7 @@ int smp_call_async(u32 cpu, smp_fn_t fn, void *arg)
 {
 	u32 ticket;
 
-	return post(cpu, fn, arg, &ticket);
+	return cpu_online(cpu) ? post(cpu, fn, arg, &ticket) : -ENODEV;
 }
 
 static void wait_ended(u32 cpu, u32 ticket)
@@ -140,40 +147,104 @@ static void wait_ended(u32 cpu, u32 ticket)
 
 void smp_call_wait(u32 cpu)
 {
-	if (cpu_online(cpu))
+	/* Of a CPU that never came up none was posted. */
+	if (cpu < platform.nr_cpus)
 		wait_ended(cpu, READ_ONCE(per_cpu_ptr(mailbox, cpu)->posted));
 }
 
-int smp_call(u32 cpu, smp_fn_t fn, void *arg)
+static int post_and_wait(u32 cpu, smp_fn_t fn, void *arg)
 {
 	u32 ticket;
-	int err;
+	int err = post(cpu, fn, arg, &ticket);
 
-	if (cpu == cpu_id()) {
-		fn(arg);
-		return 0;
-	}
-	err = post(cpu, fn, arg, &ticket);
 	if (!err)
 		wait_ended(cpu, ticket);
 	return err;
 }
 
-bool smp_run_calls(void)
+int smp_call(u32 cpu, smp_fn_t fn, void *arg)
 {
-	struct mailbox *box = this_cpu_ptr(mailbox);
-	smp_fn_t fn;
-	void *arg;
+	if (cpu == cpu_id()) {
+		fn(arg);
+		return 0;
+	}
+	return cpu_online(cpu) ? post_and_wait(cpu, fn, arg) : -ENODEV;
+}
 
-	/* Pairs with the release in post(). */
-	if (likely(load_acquire(&box->state) != BOX_POSTED))
-		return false;
-	fn = box->fn;
-	arg = box->arg;
+static void run_posted(struct mailbox *box)
+{
+	smp_fn_t fn = box->fn;
+	void *arg = box->arg;
+
 	/* Pairs with the acquire of the next poster's claim. */
 	store_release(&box->state, BOX_EMPTY);
 	fn(arg);
 	/* Pairs with the acquire in wait_ended(). */
 	store_release(&box->ended, box->ended + 1);
+}
+
+bool smp_run_calls(void)
+{
+	struct mailbox *box = this_cpu_ptr(mailbox);
+
+	/* Pairs with the release in post(). */
+	if (likely(load_acquire(&box->state) != BOX_POSTED))
+		return false;
+	if (box->running) {
+		box->missed = true;
+		return false;
+	}
+	box->running = true;
+	do {
+		box->missed = false;
+		run_posted(box);
+		/* Pairs with the release in post(). */
+	} while (box->missed && load_acquire(&box->state) == BOX_POSTED);
+	box->running = false;
 	return true;
+}
+
+/* --- Parking ------------------------------------------------------------------------------------ */
+
+static void park_here(void *arg)
+{
+	int *err = arg;
+
+	*err = sched_park(true);
+	if (*err)
+		return;
+	WRITE_ONCE(this_cpu(mailbox).parked, true);
+	set_offline(cpu_id());
+}
+
+int smp_park(u32 cpu)
+{
+	int result, err;
+
+	if (!cpu || cpu == cpu_id())
+		return -EINVAL;
+	err = smp_call(cpu, park_here, &result);
+	return err ? err : result;
+}
+
+static void unpark_here(void *arg)
+{
+	int *err = arg;
+
+	*err = this_cpu(mailbox).parked ? 0 : -EINVAL;
+	if (*err)
+		return;
+	(void)sched_park(false);
+	WRITE_ONCE(this_cpu(mailbox).parked, false);
+	set_online(cpu_id());
+}
+
+int smp_unpark(u32 cpu)
+{
+	int result, err;
+
+	if (cpu >= platform.nr_cpus || !READ_ONCE(per_cpu_ptr(mailbox, cpu)->parked))
+		return -EINVAL;
+	err = post_and_wait(cpu, unpark_here, &result);
+	return err ? err : result;
 }

@@ -31,4 +31,14 @@ int smp_call(u32 cpu, smp_fn_t fn, void *arg);
 /* Run what was posted to the calling CPU, if anything. Called by the idle/scheduler loop. */
 bool smp_run_calls(void);
 
+/*
+ * Park a CPU: it is no longer online, takes no calls and no vCPUs, and idles; what it did before counts.
+ * Unpark: it is as before. Both come back when it is done, in thread context. -EINVAL for the boot
+ * CPU and the calling one (they are never parked), or one that is not parked; -ENODEV when it is not
+ * online; -EBUSY while an earlier call waits to run there, or vCPUs have their place there. Not from
+ * two CPUs that park each other.
+ */
+int smp_park(u32 cpu);
+int smp_unpark(u32 cpu);
+
 #endif

@@ -120,6 +120,108 @@ static void from_all_sides(void **state)
 	assert_int_equal(sum, 4 * 300);
 }
 
+/* --- Parking ------------------------------------------------------------------------------------ */
+
+static void parked_cpus_take_no_work(void **state)
+{
+	u32 where = 99, before = nr_cpus_online;
+
+	for (u32 round = 0; round < 100; round++) {
+		assert_int_equal(smp_park(4), 0);
+		assert_false(cpu_online(4));
+		assert_int_equal(nr_cpus_online, before - 1);
+		assert_int_equal(smp_call(4, note_cpu, &where), -ENODEV);
+		assert_int_equal(smp_call_async(4, note_cpu, &where), -ENODEV);
+		assert_int_equal(smp_park(4), -ENODEV);
+		for_each_online_cpu(c)
+			assert_int_not_equal(c, 4);
+		smp_call_wait(4);
+		assert_int_equal(smp_unpark(4), 0);
+		assert_true(cpu_online(4));
+		assert_int_equal(nr_cpus_online, before);
+		assert_int_equal(smp_call(4, note_cpu, &where), 0);
+		assert_int_equal(where, 4);
+	}
+}
+
+static void who_cannot_be_parked(void **state)
+{
+	assert_int_equal(smp_park(0), -EINVAL);
+	assert_int_equal(smp_park(BROKEN), -ENODEV);
+	assert_int_equal(smp_park(NR_CPUS + 1), -ENODEV);
+	assert_int_equal(smp_unpark(1), -EINVAL);
+	assert_int_equal(smp_unpark(0), -EINVAL);
+	assert_int_equal(smp_unpark(BROKEN), -EINVAL);
+	assert_int_equal(smp_unpark(NR_CPUS + 1), -EINVAL);
+	assert_int_equal(nr_cpus_online, CPUS - 1);
+}
+
+static int of_itself;
+
+static void park_yourself(void *arg)
+{
+	of_itself = smp_park(cpu_id());
+}
+
+static void nobody_parks_himself(void **state)
+{
+	assert_int_equal(smp_call(2, park_yourself, NULL), 0);
+	assert_int_equal(of_itself, -EINVAL);
+}
+
+/* Posted while it was online, run after it has left: the poster need not know. */
+static void a_call_that_was_under_way_runs(void **state)
+{
+	u32 where = 99;
+
+	hold = 1;
+	holding = 0;
+	assert_int_equal(smp_call_async(1, hold_on, NULL), 0);
+	while (!READ_ONCE(holding))
+		cpu_relax();
+	assert_int_equal(smp_call_async(1, note_cpu, &where), 0);
+	assert_int_equal(smp_park(1), -EBUSY);
+	WRITE_ONCE(hold, 0);
+	smp_call_wait(1);
+	assert_int_equal(where, 1);
+	assert_int_equal(smp_park(1), 0);
+	assert_int_equal(smp_unpark(1), 0);
+}
+
+/* A call that takes turns meanwhile: the next one runs after it, and each waiter waits for its own. */
+static u32 turns, inner_ran;
+
+static void note_inner(void *arg)
+{
+	WRITE_ONCE(inner_ran, READ_ONCE(turns));
+}
+
+static void take_turns(void *arg)
+{
+	WRITE_ONCE(holding, 1);
+	while (READ_ONCE(hold)) {
+		assert_false(smp_run_calls());
+		cpu_relax();
+	}
+	for (u32 i = 0; i < 100; i++)
+		assert_false(smp_run_calls());
+	WRITE_ONCE(turns, 1);
+}
+
+static void a_call_that_takes_turns(void **state)
+{
+	turns = inner_ran = 0;
+	hold = 1;
+	holding = 0;
+	assert_int_equal(smp_call_async(1, take_turns, NULL), 0);
+	while (!READ_ONCE(holding))
+		cpu_relax();
+	assert_int_equal(smp_call_async(1, note_inner, NULL), 0);
+	WRITE_ONCE(hold, 0);
+	smp_call_wait(1);
+	assert_int_equal(inner_ran, 1);
+}
+
 static int setup(void **state)
 {
 	static char line[] = "nr_cpus=6";
@@ -135,9 +237,16 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_that_start), cmocka_unit_test(calls_run_there),
-		cmocka_unit_test(nobody_there),	    cmocka_unit_test(one_waits_the_next_is_refused),
+		cmocka_unit_test(those_that_start),
+		cmocka_unit_test(calls_run_there),
+		cmocka_unit_test(nobody_there),
+		cmocka_unit_test(one_waits_the_next_is_refused),
 		cmocka_unit_test(from_all_sides),
+		cmocka_unit_test(parked_cpus_take_no_work),
+		cmocka_unit_test(who_cannot_be_parked),
+		cmocka_unit_test(nobody_parks_himself),
+		cmocka_unit_test(a_call_that_was_under_way_runs),
+		cmocka_unit_test(a_call_that_takes_turns),
 	};
 
 	return cmocka_run_group_tests_name("smp", tests, setup, NULL);
