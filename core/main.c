@@ -9,6 +9,7 @@
 #include <cupel/bench.h>
 #include <cupel/config.h>
 #include <cupel/errno.h>
+#include <cupel/gpc.h>
 #include <cupel/ktap.h>
 #include <cupel/lock.h>
 #include <cupel/platform.h>
@@ -137,6 +138,8 @@ void cupel_main(void)
 	if (!cmdline_get("bench"))
 		cmdline_walk(warn_unknown, NULL);
 	open_archive();
+	if (gpc_setup())
+		panic("no memory for the counters of read sections");
 	smp_start_all();
 	printk("%u of %u CPUs online\n", READ_ONCE(nr_cpus_online), platform.nr_cpus);
 	if (lockstat)

@@ -5,6 +5,7 @@
  */
 #include <cupel/arch.h>
 #include <cupel/errno.h>
+#include <cupel/gpc.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
 #include <cupel/steal.h>
@@ -44,6 +45,8 @@ static __noinline enum vcpu_exit serve_requests(struct vcpu *v)
 		return VCPU_EXIT_STOP;
 	if (bits & ARCH_REQUESTS)
 		arch_vcpu_requests(v, bits & ARCH_REQUESTS);
+	if ((bits & VCPU_REQ_GPC) && !gpc_serve(v))
+		return VCPU_EXIT_YIELD;
 	return bits & VCPU_REQ_PREEMPT ? VCPU_EXIT_PREEMPT : VCPU_EXIT_RESUME;
 }
 
@@ -61,7 +64,7 @@ enum vcpu_exit vcpu_run(struct vcpu *v)
 		 * kick can't come too early: interrupts are off from here to the guest.
 		 */
 		smp_mb();
-		if (unlikely(READ_ONCE(v->requests)))
+		if (unlikely(READ_ONCE(v->requests)) || (unlikely(v->pins) && !gpc_pins_valid(v)))
 			e = serve_requests(v);
 		else
 			e = arch_vcpu_enter(v);

@@ -16,10 +16,10 @@ void gpc_mark_reader(struct gpc *g, u32 cpu);
 /* Whether va may be used: active, valid, of the slots' present generation, long enough. */
 static inline bool gpc_check(const struct gpc *g, u32 len)
 {
-	/* Acquire: pairs with the release in gpc_refresh(); va and generation are those it stored. */
+	/* Acquire: pairs with the release in publish(); va and len are those stored before it. */
 	if (unlikely(!load_acquire(&g->valid)) || unlikely(len > g->len))
 		return false;
-	return g->generation == ~0UL || likely(g->generation == READ_ONCE(g->vm->generation));
+	return likely(READ_ONCE(g->generation) == READ_ONCE(*g->present));
 }
 
 static inline void *gpc_get(struct gpc *g, u32 len)
@@ -29,10 +29,12 @@ static inline void *gpc_get(struct gpc *g, u32 len)
 	if (g->kind == GPC_TARGETED) {
 		u32 cpu = cpu_id();
 
-		/* The section is counted in (barrier B); then the bit; then `valid`. */
-		if (unlikely(!(READ_ONCE(g->readers[cpu / 64]) & BIT(cpu % 64))))
+		/*
+		 * The section is counted in (barrier B); then the bit; then `valid`. Acquire: pairs with
+		 * the exchange in take_readers(): a bit that was set after it comes with valid = false.
+		 */
+		if (unlikely(!(load_acquire(&g->readers[cpu / 64]) & BIT(cpu % 64))))
 			gpc_mark_reader(g, cpu);
-		smp_rmb();
 	}
 	return likely(gpc_check(g, len)) ? g->va : NULL;
 }
@@ -46,8 +48,8 @@ static inline void gpc_put(struct gpc *g)
 /* The page was written: into the dirty log, if its slot keeps one. Between gpc_get() and gpc_put(). */
 static inline void gpc_dirty(struct gpc *g)
 {
-	if (unlikely(READ_ONCE(g->vm->dirty_slots)) && !(g->flags & (GPC_NEVER_DIRTY | GPC_READONLY)) &&
-	    g->gpa != INVALID_GPA)
+	if (unlikely(READ_ONCE(g->vm->dirty_slots)) &&
+	    !(g->flags & (GPC_NEVER_DIRTY | GPC_READONLY)) && g->gpa != INVALID_GPA)
 		vm_mark_dirty(g->vm, g->gpa);
 }
 

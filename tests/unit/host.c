@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cupel/gpc.h>
 #include <cupel/printk.h>
 
 static char console_text[1 << 16];
@@ -100,6 +101,8 @@ const char *host_last_words(void)
 void host_setup(u32 count, u64 memory)
 {
 	host_machine(count, memory);
+	if (gpc_setup())
+		abort();
 	console_register(&host_console_device);
 	arch_irq_enable();
 }
