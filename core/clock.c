@@ -25,6 +25,20 @@ u64 ns_to_ticks(u64 ns)
 	return scale(ns, arch_counter_hz(), NSEC_PER_SEC);
 }
 
+/* A frequency between one and two GHz after the shift. */
+struct time_scale guest_time_scale(void)
+{
+	struct time_scale s = { 0 };
+	u64 hz = arch_counter_hz();
+
+	for (; hz > 2 * NSEC_PER_SEC; hz >>= 1)
+		s.shift--;
+	for (; hz <= NSEC_PER_SEC; hz <<= 1)
+		s.shift++;
+	s.mul = (NSEC_PER_SEC << 32) / hz;
+	return s;
+}
+
 static void rearm_tick(void)
 {
 	const struct soft_timer *first = this_cpu(soft_timers);

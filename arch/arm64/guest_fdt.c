@@ -19,6 +19,7 @@
 #define IRQ_SPI	       0
 #define IRQ_PPI	       1
 #define IRQ_LEVEL_HIGH 4
+#define IRQ_LEVEL_LOW  8
 
 /* PPIs of the architecture that this VM does not have: secure and EL2 timers. */
 #define PPI_SEC_TIMER 29
@@ -179,6 +180,17 @@ static void add_uart(struct tree *t)
 	end(t);
 }
 
+/* As an unmodified guest looks for it: Linux, Documentation/devicetree/bindings/arm/xen.txt. */
+static void add_xen(struct tree *t)
+{
+	begin(t, "hypervisor");
+	texts(t, "compatible", "xen,xen-4.17\0xen,xen");
+	regs(t, (u64[]){ GUEST_ARM64_XEN, GUEST_ARM64_XEN_SIZE }, 2);
+	cells(t, "interrupts",
+	      (u32[]){ IRQ_PPI, GUEST_ARM64_XEN_INTID - 16, 0xf00 | IRQ_LEVEL_LOW }, 3);
+	end(t);
+}
+
 int guest_fdt_build(struct vm *vm, void *buf, u32 size)
 {
 	struct tree t = { .fdt = buf };
@@ -196,6 +208,8 @@ int guest_fdt_build(struct vm *vm, void *buf, u32 size)
 	add_gic(&t, vm);
 	add_timer(&t, vm);
 	add_uart(&t);
+	if (vm->config.xen)
+		add_xen(&t);
 	end(&t);
 	check(&t, fdt_finish(buf));
 	return t.err ? -ENOSPC : (int)fdt_totalsize(buf);

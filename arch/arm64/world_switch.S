@@ -80,8 +80,7 @@ leave:
 
 	guest_exit sync
 	mrs	x2, esr_el2
-	adrp	x3, guest_exit_table
-	add	x3, x3, :lo12:guest_exit_table
+	adr	x3, guest_exit_table	/* the image is smaller than what ADR reaches */
 	lsr	w4, w2, #ESR_EC_SHIFT
 	ldr	x3, [x3, x4, lsl #3]
 	blr	x3

@@ -105,20 +105,3 @@ struct cpuid_regs guest_hv_leaf(const struct vcpu *v, u32 leaf, u32 sub)
 	}
 	return cupel_leaf(base, n);
 }
-
-/*
- * ns = (ticks << shift, or >> -shift) * mul >> 32, with mul as large as it can be: a frequency between
- * one and two GHz after the shift.
- */
-struct time_scale guest_time_scale(void)
-{
-	struct time_scale s = { 0 };
-	u64 hz = arch_counter_hz();
-
-	for (; hz > 2 * NSEC_PER_SEC; hz >>= 1)
-		s.shift--;
-	for (; hz <= NSEC_PER_SEC; hz <<= 1)
-		s.shift++;
-	s.mul = (NSEC_PER_SEC << 32) / hz;
-	return s;
-}

@@ -363,6 +363,8 @@ void vgic_vcpu_reset(struct vcpu *v)
 	memset(c, 0, sizeof(*c));
 	for (u32 i = 0; i < VGIC_NR_SGIS; i++)
 		c->irq[i] = VIRQ_EDGE;
+	if (v->vm->config.xen)
+		c->irq[GUEST_ARM64_XEN_INTID] = VIRQ_EDGE;
 	c->asleep = true;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "vgic.h"
 
+#include <cupel/abi.h>
+
 #include "../timer/arm_vtimer.h"
 
 static u32 *word_of(const struct vgic_frame *f, u32 intid)
@@ -234,7 +236,20 @@ static void access_priority(const struct vgic_frame *f, u32 first, struct mmio_a
 	a->value = val;
 }
 
-/* Two bits an interrupt; only the upper one means something. SGIs are edges, timers are levels. */
+/*
+ * Two bits an interrupt; only the upper one means something. SGIs are edges, timers are levels; that of
+ * event channels is a latch which reads as the level that the device tree announces.
+ */
+static bool is_upcall(const struct vgic_frame *f, u32 intid)
+{
+	return intid == GUEST_ARM64_XEN_INTID && f->g->vm->config.xen;
+}
+
+static bool trigger_is_fixed(const struct vgic_frame *f, u32 intid)
+{
+	return intid < VGIC_NR_SGIS || is_guest_timer(intid) || is_upcall(f, intid);
+}
+
 static void access_config(const struct vgic_frame *f, u32 first, struct mmio_access *a)
 {
 	u64 val = 0;
@@ -245,9 +260,10 @@ static void access_config(const struct vgic_frame *f, u32 first, struct mmio_acc
 		u32 *word = word_of(f, first + i);
 		bool edge = a->value >> (2 * i + 1) & 1;
 
-		if (a->write && first + i >= VGIC_NR_SGIS && !is_guest_timer(first + i))
+		if (a->write && !trigger_is_fixed(f, first + i))
 			change(word, VIRQ_EDGE, edge ? VIRQ_EDGE : 0);
-		val |= READ_ONCE(*word) & VIRQ_EDGE ? 2UL << 2 * i : 0;
+		if ((READ_ONCE(*word) & VIRQ_EDGE) && !is_upcall(f, first + i))
+			val |= 2UL << 2 * i;
 	}
 	if (a->write)
 		spin_unlock(&f->g->lock);

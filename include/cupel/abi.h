@@ -43,8 +43,12 @@
 #define GUEST_ARM64_UART 0x09000000 /* PL011 */
 #define GUEST_ARM64_ROM \
 	0x0a000000 /* one read-only page (SLOT_READONLY) that begins with GUEST_ROM_MAGIC */
-#define GUEST_ARM64_RAM	  0x40000000
-#define GUEST_ARM64_ENTRY 0x40080000 /* where a flat image is put */
+#define GUEST_ARM64_STEAL     0x0a010000 /* 64 bytes a vCPU, read-only: DEN 0057 */
+#define GUEST_ARM64_XEN	      0x0b000000 /* where a grant table would go: nothing is there */
+#define GUEST_ARM64_XEN_SIZE  0x00020000
+#define GUEST_ARM64_XEN_INTID 31 /* upcalls of event channels */
+#define GUEST_ARM64_RAM	      0x40000000
+#define GUEST_ARM64_ENTRY     0x40080000 /* where a flat image is put */
 
 /* Guest-physical map, x86: RAM from 0; local APIC at the architectural place; UART at port 0x3f8. */
 #define GUEST_X86_ENTRY 0x00100000

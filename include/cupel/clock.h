@@ -12,6 +12,16 @@ u64 ticks_to_ns(u64 ticks);
 u64 ns_to_ticks(u64 ns);
 
 /*
+ * How guests are told to do it: ns = (ticks << shift, or >> -shift) * mul >> 32, with mul as large as it
+ * can be.
+ */
+struct time_scale {
+	u32 mul;
+	signed char shift;
+};
+struct time_scale guest_time_scale(void);
+
+/*
  * One-shot soft timers of the calling CPU, driven by its host tick. The callback runs in interrupt
  * context with interrupts off. A timer belongs to the CPU that armed it; soft_timer_cancel() from
  * there only. Deadline in arch_counter() ticks.

@@ -104,13 +104,8 @@ u64 guest_cr4_mask(void); /* bits a guest may set */
 u64 guest_efer_mask(void);
 u64 guest_xcr0_mask(void); /* 0 = no XSAVE */
 
-/* vcpu_hv.c: the leaves from 0x40000000 on, and how guests are told to count ns. */
+/* vcpu_hv.c: the leaves from 0x40000000 on. */
 struct cpuid_regs guest_hv_leaf(const struct vcpu *v, u32 leaf, u32 sub);
-struct time_scale {
-	u32 mul;
-	signed char shift;
-};
-struct time_scale guest_time_scale(void);
 
 /* vcpu_msr.c: false = #GP. EFER and the segment and system-call MSRs are the backend's. */
 bool guest_msr_read(struct vcpu *v, u32 msr, u64 *value);

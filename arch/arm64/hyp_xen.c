@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Xen's guest ABI on arm64: the hypercall by HVC #0xEA1, guest memory by the guest's own addresses, and
+ * the interrupt that announces an event.
+ *
+ * The upcall interrupt is posted once for each 0 -> 1 of evtchn_upcall_pending and stays latched until the
+ * guest acknowledges it. A line that follows the byte would have to be looked at at every end of interrupt,
+ * an exit each, since guests clear the byte by a store. A latch loses nothing: who sets the byte after the
+ * guest has cleared it posts again, whatever the guest has acknowledged by then, and a byte that nobody
+ * clears announces what it did before. The price is a spurious interrupt for a guest that polls the byte.
+ */
+#include "hyp.h"
+
+#include <asm/xen.h>
+#include <cupel/abi.h>
+#include <cupel/errno.h>
+#include <cupel/xen.h>
+#include <string.h>
+
+/* --- Guest memory by its own addresses ---------------------------------------------------------- */
+
+/* PAR_EL1, D19.2.107: of 4 KiB granules */
+#define PAR_F	 BIT(0)
+#define PAR_ADDR 0x000ffffffffff000UL
+
+/*
+ * Stage 1 only, as EL1 would go: what the guest's tables say is looked up in the slots, never handed to
+ * the hardware. PAR_EL1 is the guest's own.
+ */
+static inline bool stage1(u64 va, bool write, gpaddr_t *gpa)
+{
+	u64 kept = read_sysreg(par_el1), par;
+
+	if (write)
+		__asm__ volatile("at s1e1w, %0" : : "r"(va) : "memory");
+	else
+		__asm__ volatile("at s1e1r, %0" : : "r"(va) : "memory");
+	isb();
+	par = read_sysreg(par_el1);
+	write_sysreg(kept, par_el1);
+	*gpa = (par & PAR_ADDR) | (va & (PAGE_SIZE - 1));
+	return !(par & PAR_F);
+}
+
+/* Host pointer to [va, va + len), which lies in one page; NULL. */
+static inline void *host_pointer(struct vcpu *v, u64 va, u32 len, bool write)
+{
+	gpaddr_t gpa;
+
+	return likely(stage1(va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
+}
+
+static inline u32 in_page(u64 va, u32 len)
+{
+	return min(len, (u32)(PAGE_SIZE - (va & (PAGE_SIZE - 1))));
+}
+
+/* An address that wraps round is none. */
+static inline bool wraps(u64 va, u32 len)
+{
+	return va + len < va;
+}
+
+/* Most arguments are a word. */
+static inline void copy(void *to, const void *from, u32 len)
+{
+	if (likely(len == 4 && IS_ALIGNED((u64)to | (u64)from, 4)))
+		WRITE_ONCE(*(u32 *)to, READ_ONCE(*(const u32 *)from));
+	else
+		memcpy(to, from, len);
+}
+
+int arch_guest_read(struct vcpu *v, void *to, u64 va, u32 len)
+{
+	if (unlikely(wraps(va, len)))
+		return -EFAULT;
+	for (u32 part; len; len -= part, va += part, to = (u8 *)to + part) {
+		const void *from;
+
+		part = in_page(va, len);
+		from = host_pointer(v, va, part, false);
+		if (unlikely(!from))
+			return -EFAULT;
+		copy(to, from, part);
+	}
+	return 0;
+}
+
+int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len)
+{
+	if (unlikely(wraps(va, len)))
+		return -EFAULT;
+	for (u32 part; len; len -= part, va += part, from = (const u8 *)from + part) {
+		void *to;
+
+		part = in_page(va, len);
+		to = host_pointer(v, va, part, true);
+		if (unlikely(!to))
+			return -EFAULT;
+		copy(to, from, part);
+	}
+	return 0;
+}
+
+int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa)
+{
+	return stage1(va, true, gpa) ? 0 : -EFAULT;
+}
+
+/* --- Upcalls ------------------------------------------------------------------------------------ */
+
+void arch_evtchn_upcall(struct vcpu *v)
+{
+	/* Off: a host interrupt may post to the vCPU that is loaded here, and so may this. */
+	unsigned long flags = arch_irq_save();
+
+	vgic_pend(v->vm, v, GUEST_ARM64_XEN_INTID);
+	arch_irq_restore(flags);
+}
+
+/* The PPI of the device tree and no other; its flags are the vGIC's business. */
+bool arch_xen_callback_valid(u64 param)
+{
+	return param >> XEN_CALLBACK_TYPE_SHIFT == XEN_CALLBACK_PPI &&
+	       (param & 0xff) == GUEST_ARM64_XEN_INTID;
+}
+
+bool arch_xen_vector_valid(u8 vector)
+{
+	return false;
+}
+
+/* --- Time --------------------------------------------------------------------------------------- */
+
+/* Guests here count by the virtual timer's counter. */
+void arch_xen_time(const struct vcpu *v, u64 now, struct vcpu_time_info *t)
+{
+	struct time_scale s = guest_time_scale();
+
+	t->tsc_timestamp = now - v->vm->arch.cntvoff;
+	t->tsc_to_system_mul = s.mul;
+	t->tsc_shift = s.shift;
+}
