@@ -104,6 +104,11 @@ void bench_vm_destroy(struct vm *vm);
  */
 int bench_vm_run(const char *bench, struct vm **vms, u32 nr);
 
+/* One that is never started: memory, and page caches of this kind. One line and NULL on failure. */
+struct vm *bench_idle_vm(const char *bench, enum gpc_kind kind, u32 vcpus);
+/* Guest address of its n-th page, counted from the end of its memory. */
+gpaddr_t bench_idle_page(const struct vm *vm, u32 n);
+
 /* --- Tables for people -------------------------------------------------------------------------- */
 
 #define TABLE_COLUMNS 14
