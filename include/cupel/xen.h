@@ -34,7 +34,10 @@ s64 xen_hypercall(struct vcpu *v, u64 nr, const u64 arg[5], enum vcpu_exit *exit
 /* Guest's system time in ns: what vcpu_time_info says, what timers are set in. */
 u64 xen_system_time(const struct vm *vm);
 
-/* Owner CPU, interrupts off; called by core around a stay on a CPU when v->xen is set. */
+/*
+ * Around a stay on a CPU, when v->xen is set: before it is loaded, and when it is put. Owner CPU, thread
+ * context, in no read section.
+ */
 void xen_vcpu_load(struct vcpu *v);
 void xen_vcpu_put(struct vcpu *v, u32 run_state); /* what it will be: enum vcpu_run_state */
 /* arch_counter() value of its next timer event, ~0 = none. Joins arch_vcpu_next_deadline(). */

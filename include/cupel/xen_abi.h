@@ -25,6 +25,8 @@
 #define XEN_EPERM    1
 #define XEN_ENOENT   2
 #define XEN_ESRCH    3
+#define XEN_ENXIO    6
+#define XEN_E2BIG    7
 #define XEN_EAGAIN   11
 #define XEN_ENOMEM   12
 #define XEN_EFAULT   14
@@ -222,6 +224,13 @@ struct xen_add_to_physmap {
 #define XENVER_capabilities	   3
 #define XENVER_platform_parameters 5
 #define XENVER_get_features	   6
+
+/* Bits of submap 0 of get_features. */
+#define XENFEAT_auto_translated_physmap 2
+#define XENFEAT_hvm_callback_vector	8
+#define XENFEAT_hvm_safe_pvclock	9
+#define XENFEAT_runstate_phys_area	18
+#define XENFEAT_vcpu_time_phys_area	19
 
 #define HVMOP_set_param			0
 #define HVMOP_get_param			1
