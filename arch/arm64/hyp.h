@@ -110,6 +110,15 @@ int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr);
 /* An UNDEFINED exception at EL1, as if the instruction did not exist. */
 void guest_inject_undef(void);
 
+/* pvtime.c. Discovered through SMCCC_ARCH_FEATURES of PV_TIME_FEATURES; only with steal=on. */
+#define PV_TIME_FEATURES 0xc5000020
+#define PV_TIME_ST	 0xc5000021
+/* Pages of the VM's slot at GUEST_ARM64_STEAL; it is there when pvtime_init() is called. */
+u32 pvtime_order(const struct vm *vm);
+int pvtime_init(struct vm *vm);
+void pvtime_destroy(struct vm *vm);
+s64 pvtime_call(struct vcpu *v, u32 fn, u64 arg);
+
 /* hyp_smccc.c: the SMC calling convention, x0..x3 in and out. Enum vcpu_exit, or REENTER. */
 #define SMCCC_NOT_SUPPORTED (-1L)
 int guest_smccc(struct vcpu *v, struct guest_ctx *ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HVC of a guest: Cupel's hypercalls, and PSCI (Arm DEN 0022) by the SMC calling convention
+ * HVC of a guest: Cupel's hypercalls, PSCI (Arm DEN 0022) and stolen time by the SMC calling convention
  * (DEN 0028). Whatever is not known returns NOT_SUPPORTED. A guest starts and stops its own vCPUs only.
  */
 #include "hyp.h"
@@ -118,6 +118,16 @@ static s64 features(u32 fn)
 	return NOT_SUPPORTED;
 }
 
+static s64 arch_features(const struct vm *vm, u32 fn)
+{
+	switch (fn) {
+	case SMCCC_VERSION:
+	case SMCCC_ARCH_FEATURES: return SUCCESS;
+	case PV_TIME_FEATURES: return vm->arch.steal ? SUCCESS : NOT_SUPPORTED;
+	}
+	return NOT_SUPPORTED;
+}
+
 static s64 psci(struct vcpu *v, u32 fn, u64 a, u64 b, u64 c, enum vcpu_exit *exit)
 {
 	switch (fn & ~SMCCC_64) {
@@ -129,7 +139,9 @@ static s64 psci(struct vcpu *v, u32 fn, u64 a, u64 b, u64 c, enum vcpu_exit *exi
 	case PSCI_VERSION: return PSCI_1_1;
 	case PSCI_MIGRATE_INFO_TYPE: return PSCI_NO_MIGRATION;
 	case PSCI_FEATURES: return features((u32)a);
-	case SMCCC_ARCH_FEATURES: return a == SMCCC_VERSION || a == SMCCC_ARCH_FEATURES ? 0 : -1;
+	case SMCCC_ARCH_FEATURES: return arch_features(v->vm, (u32)a);
+	case PV_TIME_FEATURES:
+	case PV_TIME_ST: return pvtime_call(v, fn, a);
 	case PSCI_CPU_OFF: *exit = VCPU_EXIT_OFF; return SUCCESS;
 	case PSCI_SYSTEM_OFF:
 		vm_stop(v->vm, 0, "powered off");

@@ -68,19 +68,35 @@ static int add_ram(struct vm *vm)
 	return 0;
 }
 
+/* What a guest can read only; *va is where. */
+static int add_readonly(struct vm *vm, gpaddr_t gpa, u32 order, u64 **va)
+{
+	struct mem_slot s = { .gpa = gpa, .size = PAGE_SIZE << order, .flags = SLOT_READONLY };
+
+	*va = new_memory(vm, order);
+	s.pa = va_to_pa(*va);
+	return *va ? vm_add_slot(vm, &s) : -ENOMEM;
+}
+
 static int add_rom(struct vm *vm)
 {
-	u64 *page = new_memory(vm, 0);
-	const struct mem_slot s = { .gpa = GUEST_ARM64_ROM,
-				    .size = PAGE_SIZE,
-				    .pa = va_to_pa(page),
-				    .flags = SLOT_READONLY };
+	u64 *page;
+	int err = add_readonly(vm, GUEST_ARM64_ROM, 0, &page);
 
-	if (!page)
-		return -ENOMEM;
-	page[0] = GUEST_ROM_MAGIC;
-	clean_to_memory(page, PAGE_SIZE);
-	return vm_add_slot(vm, &s);
+	if (!err)
+		page[0] = GUEST_ROM_MAGIC;
+	return err;
+}
+
+static int add_steal(struct vm *vm)
+{
+	u64 *records;
+	int err;
+
+	if (!vm->config.steal)
+		return 0;
+	err = add_readonly(vm, GUEST_ARM64_STEAL, pvtime_order(vm), &records);
+	return err ? err : pvtime_init(vm);
 }
 
 static int add_devices(struct vm *vm, const char **why)
@@ -154,6 +170,8 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 	err = add_ram(vm);
 	if (!err)
 		err = add_rom(vm);
+	if (!err)
+		err = add_steal(vm);
 	return err ? err : load_image(vm, image, image_size, why);
 }
 
@@ -161,6 +179,7 @@ void arch_vm_destroy(struct vm *vm)
 {
 	struct arch_vm *a = &vm->arch;
 
+	pvtime_destroy(vm);
 	stage2_destroy(vm);
 	vpl011_destroy(vm);
 	vgic_vm_destroy(vm);

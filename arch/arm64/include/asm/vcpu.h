@@ -13,6 +13,7 @@
 #include <cupel/percpu.h>
 #include <cupel/types.h>
 
+struct gpc;
 struct vcpu;
 struct vgic;
 struct vpl011;
@@ -56,6 +57,7 @@ struct arch_vm {
 	u16 *last_ran; /* per CPU, written by it: 1 + id of the vCPU of this VM it ran last */
 	struct vgic *vgic;
 	struct vpl011 *uart;
+	struct gpc *steal; /* records of stolen time, one a vCPU; NULL without steal=on */
 	u64 cntvoff; /* guest's virtual counter = arch_counter() - this */
 	spinlock_t psci_lock; /* guards power-on of this VM's vCPUs and their `reset` mailboxes */
 	struct guest_memory {
