@@ -5,6 +5,8 @@
  */
 #include "machine.h"
 
+#include <asm/xen.h>
+
 #include <string.h>
 
 #include <cupel/atomic.h>
@@ -13,6 +15,7 @@
 #include <cupel/printk.h>
 #include <cupel/steal.h>
 #include <cupel/vm.h>
+#include <cupel/xen.h>
 
 host_guest_t host_guest;
 int host_vm_init_result, host_vcpu_init_result;
@@ -149,4 +152,52 @@ int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 {
 	vm->arch.mapped -= size;
+}
+
+/* --- Xen: a guest's virtual addresses are its physical ones ------------------------------------- */
+
+int arch_guest_read(struct vcpu *v, void *to, u64 va, u32 len)
+{
+	return vm_copy_from(v->vm, to, va, len);
+}
+
+int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len)
+{
+	return vm_copy_to(v->vm, va, from, len);
+}
+
+int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa)
+{
+	*gpa = va;
+	return vm_is_memory(v->vm, va, 1, true) ? 0 : -EFAULT;
+}
+
+void arch_evtchn_upcall(struct vcpu *v)
+{
+	atomic_fetch_add_relaxed(&v->arch.upcalls, 1);
+	/* Release: pairs with whoever takes it, and sees what was delivered. */
+	atomic_fetch_or_release(&v->arch.posted, HOST_UPCALL);
+	vcpu_request(v, VCPU_REQ_EVENT);
+}
+
+/* As x86: none, or a vector. */
+bool arch_xen_callback_valid(u64 param)
+{
+	u64 type = param >> XEN_CALLBACK_TYPE_SHIFT;
+
+	return !param || (type == 2 && (param & 0xff) >= 0x10);
+}
+
+bool arch_xen_vector_valid(u8 vector)
+{
+	return vector >= 0x10;
+}
+
+void arch_xen_time(const struct vcpu *v, u64 now, struct vcpu_time_info *t)
+{
+	struct time_scale s = guest_time_scale();
+
+	t->tsc_timestamp = now;
+	t->tsc_to_system_mul = s.mul;
+	t->tsc_shift = s.shift;
 }

@@ -22,6 +22,10 @@ struct arch_vcpu {
 	bool no_record; /* it can't be written now */
 	u32 enters, puts, served; /* calls of the arch half; bits of arch_vcpu_requests() */
 	bool live;
+	u32 upcalls; /* calls of arch_evtchn_upcall(): atomic */
 };
+
+/* In `posted`: an event channel's upcall. */
+#define HOST_UPCALL (1U << 31)
 
 #endif
