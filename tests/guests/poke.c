@@ -38,7 +38,7 @@ u64 poke_value(void)
 static void mmio(void)
 {
 	u64 r = poke_random();
-	const struct poke_window *w = &poke_windows[r % poke_nr_windows];
+	const struct poke_window *w = poke_window(r);
 	u32 width = 1U << (r >> 32) % (w->max_shift + 1);
 	u64 addr = w->base + ALIGN_DOWN((r >> 8) % w->size, width);
 

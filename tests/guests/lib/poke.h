@@ -10,8 +10,8 @@ struct poke_window {
 	u32 max_shift; /* log2 of the widest access */
 	bool writable;
 };
-extern const struct poke_window poke_windows[];
-extern const u32 poke_nr_windows;
+/* One of those that this machine has, by a random number. */
+const struct poke_window *poke_window(u64 r);
 
 u64 poke_random(void);
 u64 poke_value(void);

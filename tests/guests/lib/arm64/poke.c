@@ -3,13 +3,28 @@
 #include <guest.h>
 #include <poke.h>
 
-const struct poke_window poke_windows[] = {
-	{ GUEST_ARM64_GICD, 0x10000, 3, true },
-	{ GUEST_ARM64_GICR, 0x20000, 3, true },
-	{ GUEST_ARM64_UART + 4, 0xffc, 2, true }, /* not the data register */
-	{ GUEST_ARM64_ROM, 0x1000, 3, false },
-};
-const u32 poke_nr_windows = ARRAY_SIZE(poke_windows);
+#define GICC	 0x08010000
+#define GICC_DIR 0x1000
+
+const struct poke_window *poke_window(u64 r)
+{
+	static const struct poke_window windows[2][4] = {
+		{
+			{ GUEST_ARM64_GICD, 0x10000, 3, true },
+			{ GUEST_ARM64_GICR, 0x20000, 3, true },
+			{ GUEST_ARM64_UART + 4, 0xffc, 2, true }, /* not the data register */
+			{ GUEST_ARM64_ROM, PAGE_SIZE, 3, false },
+		},
+		{
+			{ GUEST_ARM64_GICD, PAGE_SIZE, 3, true },
+			{ GICC, GICC_DIR + 4, 2, true },
+			{ GUEST_ARM64_UART + 4, 0xffc, 2, true },
+			{ GUEST_ARM64_ROM, PAGE_SIZE, 3, false },
+		},
+	};
+
+	return &windows[gic_v2][r % 4];
+}
 
 void poke_write(u64 addr, u32 width, u64 v)
 {

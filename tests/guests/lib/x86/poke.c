@@ -3,11 +3,15 @@
 #include <guest.h>
 #include <poke.h>
 
-const struct poke_window poke_windows[] = {
-	{ LAPIC_BASE, 0x400, 2, true },
-	{ GUEST_X86_ROM, 0x1000, 3, false },
-};
-const u32 poke_nr_windows = ARRAY_SIZE(poke_windows);
+const struct poke_window *poke_window(u64 r)
+{
+	static const struct poke_window windows[] = {
+		{ LAPIC_BASE, 0x400, 2, true },
+		{ GUEST_X86_ROM, 0x1000, 3, false },
+	};
+
+	return &windows[r % ARRAY_SIZE(windows)];
+}
 
 /* An ICR write that would reset this vCPU is its own business. */
 static u64 harmless(u64 reg, u64 v)
