@@ -235,8 +235,8 @@ int parse_word(const char *s, const char *const *names)
 }
 
 static const char *const general_words[] = {
-	"bench",   "selftest",	  "vm",		"timeout", "nr_cpus", "lockstat",
-	"console", "semihosting", "debug-exit", "icount",  "board",   NULL,
+	"bench",   "selftest", "vm",	  "torture",	 "seconds",    "seed",	 "stall", "timeout",
+	"nr_cpus", "lockstat", "console", "semihosting", "debug-exit", "icount", "board", NULL,
 };
 
 bool cmdline_is_general(const char *key)

@@ -15,6 +15,7 @@
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
+#include <cupel/torture.h>
 #include <string.h>
 
 #include "core.h"
@@ -101,22 +102,27 @@ static void start_lock_stats(void)
 		WRITE_ONCE(lock_stats_enabled, true);
 }
 
+static int code_of(int err)
+{
+	if (!err)
+		return EXIT_CODE_OK;
+	return err == -EINVAL ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+}
+
 /* Everything the line asks for, in a fixed order; the exit code that says how it went. */
 static int do_what_is_asked(void)
 {
 	const char *selftest = cmdline_get("selftest"), *bench = cmdline_get("bench");
-	const char *vm = cmdline_get("vm");
+	const char *vm = cmdline_get("vm"), *torture = cmdline_get("torture");
 	int code = EXIT_CODE_OK;
 
 	if (selftest && selftest_run(selftest))
 		code = EXIT_CODE_FAILED;
-	if (bench) {
-		int err = run_bench(bench);
-
-		if (err)
-			code = err == -EINVAL ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
-	}
-	if (!vm && !selftest && !bench)
+	if (bench)
+		code = max(code, code_of(run_bench(bench)));
+	if (torture)
+		code = max(code, code_of(torture_main(torture)));
+	if (!vm && !selftest && !bench && !torture)
 		vm = "";
 	if (vm && vmrun(vm))
 		code = EXIT_CODE_FAILED;

@@ -48,6 +48,7 @@ UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/pvh.c
 UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
+UNIT_SRCS_torture := $(wildcard core/torture_*.c)
 
 unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
 
