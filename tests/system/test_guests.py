@@ -37,6 +37,15 @@ def test_guest_nvhe(boot, name):
     boot("arm64.mode=nvhe vm=" + name, "arm64", cpus=CPUS).well().all_ok()
 
 
+# Polled ticks are left out: QEMU 10 forgets an interrupt that is due again before its guest ends it.
+GICV2 = ("smp", "pingpong", "tick", "gic", "psci", "poke", "steal")
+
+
+@pytest.mark.parametrize("name", GICV2)
+def test_guest_gicv2(boot, name):
+    boot("vm=" + name, "arm64", cpus=CPUS, gic="2").well().all_ok()
+
+
 TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86", "tick-a+idle-b"),
             ("arm64", "keep+spin-long"), ("x86", "keep+spin-long"), ("arm64", "abandon,tick-poll"),
             ("x86", "abandon,tick-poll"), ("arm64", "tick-poll+spin"), ("x86", "tick-poll+spin")]
