@@ -18,6 +18,7 @@
 #define atomic_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define atomic_fetch_add_acquire(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQUIRE)
 #define atomic_fetch_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
+#define atomic_fetch_add_full(p, v)    __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define atomic_fetch_or_relaxed(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define atomic_fetch_or_release(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define atomic_fetch_or_full(p, v)     __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)

@@ -57,6 +57,8 @@ bool evtchn_poll_done(const struct vcpu *v);
 
 /* evtchn_upcall_pending of this vCPU as the guest sees it; true as well when that can't be known now. */
 bool evtchn_upcall_pending(struct vcpu *v);
+/* Guest memory is there again, or elsewhere: what could not be paid for want of it is tried again. Any context. */
+void evtchn_memory_changed(struct vm *vm);
 /* Serve VCPU_REQ_EVTCHN. Owner CPU, thread context with interrupts off, outside every read section. */
 void evtchn_serve(struct vcpu *v);
 

@@ -22,21 +22,22 @@
 #define XEN_hvm_op	     34
 
 /* Errors are Xen's (the numbers of errno.h on Linux), negative in the result. */
-#define XEN_EPERM    1
-#define XEN_ENOENT   2
-#define XEN_ESRCH    3
-#define XEN_ENXIO    6
-#define XEN_E2BIG    7
-#define XEN_EAGAIN   11
-#define XEN_ENOMEM   12
-#define XEN_EFAULT   14
-#define XEN_EBUSY    16
-#define XEN_EEXIST   17
-#define XEN_EINVAL   22
-#define XEN_ENOSPC   28
-#define XEN_ENOSYS   38
-#define XEN_ENOTCONN 107
-#define XEN_ETIME    62
+#define XEN_EPERM      1
+#define XEN_ENOENT     2
+#define XEN_ESRCH      3
+#define XEN_ENXIO      6
+#define XEN_E2BIG      7
+#define XEN_EAGAIN     11
+#define XEN_ENOMEM     12
+#define XEN_EFAULT     14
+#define XEN_EBUSY      16
+#define XEN_EEXIST     17
+#define XEN_EINVAL     22
+#define XEN_ENOSPC     28
+#define XEN_ENOSYS     38
+#define XEN_ETIME      62
+#define XEN_EOPNOTSUPP 95
+#define XEN_ENOTCONN   107
 
 #define EVTCHNOP_bind_interdomain 0
 #define EVTCHNOP_bind_virq	  1
@@ -135,13 +136,13 @@ struct evtchn_set_priority {
 #define NR_VIRQS     24
 
 /* FIFO event word and control block. */
-#define EVTCHN_FIFO_PENDING  31
-#define EVTCHN_FIFO_MASKED   30
-#define EVTCHN_FIFO_LINKED   29
-#define EVTCHN_FIFO_BUSY     28
-#define EVTCHN_FIFO_LINK_BITS 17
-#define EVTCHN_FIFO_LINK_MASK ((1U << EVTCHN_FIFO_LINK_BITS) - 1)
-#define EVTCHN_FIFO_PRIORITIES 16
+#define EVTCHN_FIFO_PENDING	     31
+#define EVTCHN_FIFO_MASKED	     30
+#define EVTCHN_FIFO_LINKED	     29
+#define EVTCHN_FIFO_BUSY	     28
+#define EVTCHN_FIFO_LINK_BITS	     17
+#define EVTCHN_FIFO_LINK_MASK	     ((1U << EVTCHN_FIFO_LINK_BITS) - 1)
+#define EVTCHN_FIFO_PRIORITIES	     16
 #define EVTCHN_FIFO_DEFAULT_PRIORITY 7
 
 struct evtchn_fifo_control {
@@ -162,19 +163,19 @@ struct sched_poll {
 	u64 timeout; /* absolute, ns; 0 = none */
 };
 
-#define VCPUOP_initialise		   0
-#define VCPUOP_up			   1
-#define VCPUOP_down			   2
-#define VCPUOP_is_up			   3
-#define VCPUOP_get_runstate_info	   4
-#define VCPUOP_register_runstate_area	   5
-#define VCPUOP_set_periodic_timer	   6
-#define VCPUOP_stop_periodic_timer	   7
-#define VCPUOP_set_singleshot_timer	   8
-#define VCPUOP_stop_singleshot_timer	   9
-#define VCPUOP_register_vcpu_info	   10
-#define VCPUOP_register_vcpu_time_area	   13
-#define VCPUOP_register_runstate_phys_area 14
+#define VCPUOP_initialise		    0
+#define VCPUOP_up			    1
+#define VCPUOP_down			    2
+#define VCPUOP_is_up			    3
+#define VCPUOP_get_runstate_info	    4
+#define VCPUOP_register_runstate_area	    5
+#define VCPUOP_set_periodic_timer	    6
+#define VCPUOP_stop_periodic_timer	    7
+#define VCPUOP_set_singleshot_timer	    8
+#define VCPUOP_stop_singleshot_timer	    9
+#define VCPUOP_register_vcpu_info	    10
+#define VCPUOP_register_vcpu_time_area	    13
+#define VCPUOP_register_runstate_phys_area  14
 #define VCPUOP_register_vcpu_time_phys_area 15
 
 struct vcpu_register_vcpu_info {
@@ -208,9 +209,9 @@ struct vcpu_time_info {
 	u8 pad1[2];
 };
 
-#define XENMEM_add_to_physmap	   7
-#define XENMEM_memory_map	   9
-#define XENMAPSPACE_shared_info	   0
+#define XENMEM_add_to_physmap	7
+#define XENMEM_memory_map	9
+#define XENMAPSPACE_shared_info 0
 struct xen_add_to_physmap {
 	u16 domid;
 	u16 size;
@@ -232,15 +233,15 @@ struct xen_add_to_physmap {
 #define XENFEAT_runstate_phys_area	18
 #define XENFEAT_vcpu_time_phys_area	19
 
-#define HVMOP_set_param			0
-#define HVMOP_get_param			1
-#define HVMOP_pagetable_dying		9
+#define HVMOP_set_param		       0
+#define HVMOP_get_param		       1
+#define HVMOP_pagetable_dying	       9
 #define HVMOP_set_evtchn_upcall_vector 23
-#define HVM_PARAM_CALLBACK_IRQ		0
-#define HVM_PARAM_STORE_PFN		1
-#define HVM_PARAM_STORE_EVTCHN		2
-#define HVM_PARAM_CONSOLE_PFN		17
-#define HVM_PARAM_CONSOLE_EVTCHN	18
+#define HVM_PARAM_CALLBACK_IRQ	       0
+#define HVM_PARAM_STORE_PFN	       1
+#define HVM_PARAM_STORE_EVTCHN	       2
+#define HVM_PARAM_CONSOLE_PFN	       17
+#define HVM_PARAM_CONSOLE_EVTCHN       18
 
 /* vcpu_info is 64 bytes on x86, 48 on arm64; the first half is the same. */
 struct xen_vcpu_info {

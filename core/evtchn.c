@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Delivery of events: from a port to the guest's pages and its vCPU, in any context, by one read section
+ * and atomic operations on words of the guest's ABI. Nothing here waits for another CPU, takes a lock that
+ * it would have to wait for, or refreshes a page cache inside a section: a refresh may wait for the
+ * grace period that this very section holds up. What can't be done becomes a debt of the target vCPU,
+ * which pays it in evtchn_serve().
+ */
+#include <cupel/percpu.h>
+#include <cupel/smp.h>
+
+#include "evtchn.h"
+
+DEFINE_PER_CPU(struct evtchn_counts, evtchn_counts);
+
+spinlock_t evtchn_peers_lock = SPINLOCK_INIT("evtchn_peers");
+struct evtchn_domain *evtchn_domains;
+
+struct evtchn_domain *evtchn_domain_find(u32 domid)
+{
+	/* Pairs with the release in evtchn_vm_init(). */
+	struct evtchn_domain *d = load_acquire(&evtchn_domains);
+
+	while (d && d->domid != domid)
+		d = load_acquire(&d->next); /* as above */
+	return d;
+}
+
+/* --- The target vCPU ---------------------------------------------------------------------------- */
+
+/*
+ * Selector before upcall_pending, and both with full order: a guest clears upcall_pending and then takes
+ * the selector, so whoever sets a bit that it has not taken also sets upcall_pending after that clear. The
+ * partner is the guest's exchange of upcall_pending, followed by its exchange of the selector.
+ */
+static __always_inline bool mark(struct xen_vcpu_info *vi, u64 sel)
+{
+	if (sel) {
+		count_shared_rmw();
+		if (!(sel & ~atomic_fetch_or_full(&vi->evtchn_pending_sel, sel)))
+			return false;
+	}
+	count_shared_rmw();
+	return !atomic_xchg_full(&vi->evtchn_upcall_pending, 1);
+}
+
+static __always_inline bool try_mark(struct vcpu *v, u64 sel)
+{
+	struct gpc *g = &v->evtchn->vcpu_info;
+	struct xen_vcpu_info *vi = gpc_get(g, sizeof(*vi));
+	bool upcall;
+
+	if (unlikely(!vi))
+		return false;
+	upcall = mark(vi, sel);
+	gpc_dirty(g);
+	gpc_put(g);
+	if (upcall) {
+		evtchn_count(upcalls);
+		arch_evtchn_upcall(v);
+	}
+	return true;
+}
+
+void evtchn_mark_vcpu(struct vcpu *v, u64 sel)
+{
+	if (unlikely(!try_mark(v, sel)))
+		evtchn_owe_upcall(v, sel);
+}
+
+bool evtchn_upcall_pending(struct vcpu *v)
+{
+	struct evtchn_vcpu *ev = v->evtchn;
+	const struct xen_vcpu_info *vi;
+	srcu_token_t token;
+	bool pending;
+
+	if (READ_ONCE(v->requests) & VCPU_REQ_EVTCHN)
+		return true;
+	token = guest_read_lock();
+	vi = gpc_get(&ev->vcpu_info, sizeof(*vi));
+	if (vi) {
+		pending = READ_ONCE(vi->evtchn_upcall_pending);
+		gpc_put(&ev->vcpu_info);
+	} else {
+		pending = READ_ONCE(ev->vcpu_info.active) && !READ_ONCE(ev->stuck);
+	}
+	guest_read_unlock(token);
+	return pending;
+}
+
+/* --- Sending ------------------------------------------------------------------------------------ */
+
+void evtchn_deliver(struct evtchn_domain *d, struct evtchn *e, u32 port)
+{
+	/* Pairs with the release in fifo_start(). */
+	struct evtchn_fifo *f = load_acquire(&d->fifo);
+
+	if (likely(!f))
+		evtchn_2l_raise(d, e, port);
+	else
+		evtchn_fifo_raise(d, f, e, port);
+}
+
+static __always_inline s64 send(struct evtchn_domain *d, u32 port)
+{
+	struct evtchn *e = evtchn_find(d, port);
+
+	if (unlikely(!e))
+		return -XEN_EINVAL;
+	/* Pairs with the releases in evtchn_ops.c: the peer is there. */
+	switch (load_acquire(&e->state)) {
+	case EVTCHNSTAT_interdomain:
+		port = READ_ONCE(e->peer_port);
+		d = READ_ONCE(e->peer);
+		e = evtchn_find(d, port);
+		break;
+	case EVTCHNSTAT_ipi: break;
+	case EVTCHNSTAT_unbound: return 0;
+	default: return -XEN_EINVAL;
+	}
+	evtchn_count(sent);
+	evtchn_deliver(d, e, port);
+	return 0;
+}
+
+s64 evtchn_send(struct vm *vm, u32 port)
+{
+	srcu_token_t token = guest_read_lock();
+	s64 err = send(vm->evtchn, port);
+
+	guest_read_unlock(token);
+	return err;
+}
+
+static s64 raise(struct evtchn_domain *d, u32 port)
+{
+	struct evtchn *e = evtchn_find(d, port);
+
+	/* Pairs with the releases in evtchn_ops.c. */
+	if (!e || load_acquire(&e->state) == EVTCHNSTAT_closed)
+		return -XEN_EINVAL;
+	evtchn_count(sent);
+	evtchn_deliver(d, e, port);
+	return 0;
+}
+
+s64 evtchn_raise(struct vm *vm, u32 port)
+{
+	srcu_token_t token = guest_read_lock();
+	s64 err = raise(vm->evtchn, port);
+
+	guest_read_unlock(token);
+	return err;
+}
+
+s64 evtchn_raise_id(u32 vm_id, u32 port)
+{
+	srcu_token_t token = guest_read_lock();
+	struct evtchn_domain *d = evtchn_domain_find(vm_id);
+	s64 err = d ? raise(d, port) : -XEN_ESRCH;
+
+	guest_read_unlock(token);
+	return err;
+}
+
+void evtchn_virq(struct vcpu *v, u32 virq)
+{
+	struct evtchn_vcpu *ev;
+	srcu_token_t token;
+	u32 port;
+
+	if (virq >= NR_VIRQS)
+		return;
+	ev = evtchn_virq_is_global(virq) ? v->vm->vcpu[0]->evtchn : v->evtchn;
+	token = guest_read_lock();
+	/* Pairs with the release in do_bind_virq(). */
+	port = load_acquire(&ev->virq_port[virq]);
+	if (port)
+		raise(v->vm->evtchn, port);
+	guest_read_unlock(token);
+}
+
+/* --- Waiting for a port ------------------------------------------------------------------------- */
+
+void evtchn_wake_pollers(struct evtchn_domain *d, u32 port)
+{
+	for (u32 i = 0; i < d->vm->nr_vcpus; i++) {
+		struct vcpu *v = d->vm->vcpu[i];
+		u32 polled = READ_ONCE(v->evtchn->poll_port);
+
+		if (!polled || (polled != POLL_ANY && polled != port))
+			continue;
+		/* vcpu_wake() has the barrier between this and its look at run_state. */
+		WRITE_ONCE(v->evtchn->poll_done, true);
+		vcpu_wake(v);
+	}
+}
+
+struct evtchn_counts evtchn_counts_sum(void)
+{
+	struct evtchn_counts sum = { 0 };
+
+	for_each_online_cpu(cpu) {
+		const struct evtchn_counts *c = per_cpu_ptr(evtchn_counts, cpu);
+
+		sum.sent += READ_ONCE(c->sent);
+		sum.already += READ_ONCE(c->already);
+		sum.masked += READ_ONCE(c->masked);
+		sum.upcalls += READ_ONCE(c->upcalls);
+		sum.deferred += READ_ONCE(c->deferred);
+		sum.served += READ_ONCE(c->served);
+	}
+	return sum;
+}

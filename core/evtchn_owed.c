@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a sender could not finish, and who finishes it. A port that is owed something is on the list of a vCPU;
+ * selector bits and an upcall are in words of the vCPU they are for. The vCPU pays before it enters its
+ * guest, outside every read section: only there may a page cache be refreshed, since a refresh may wait
+ * for the grace period that a section would hold up. Must never lose a debt: what can't be paid is noted
+ * again.
+ */
+#include <cupel/errno.h>
+
+#include "evtchn.h"
+
+/* --- Noting: in a section, any context ---------------------------------------------------------- */
+
+void evtchn_owe_upcall(struct vcpu *v, u64 sel)
+{
+	struct evtchn_vcpu *ev = v->evtchn;
+
+	evtchn_count(deferred);
+	count_shared_rmw();
+	atomic_fetch_or_relaxed(&ev->owed_sel, sel);
+	/* Pairs with the acquire in pay_upcall(): who takes this sees the bits. */
+	store_release(&ev->owed_upcall, 1U);
+	vcpu_request(v, VCPU_REQ_EVTCHN);
+}
+
+/* Who is to finish a delivery: the vCPU that is notified; while that is off, one that is not. */
+static struct vcpu *payer(struct evtchn_domain *d, struct evtchn *e)
+{
+	struct vcpu *v = evtchn_target(d, e);
+
+	if (likely(READ_ONCE(v->run_state) != VCPU_OFF))
+		return v;
+	for (u32 i = 0; i < d->vm->nr_vcpus; i++) {
+		if (READ_ONCE(d->vm->vcpu[i]->run_state) != VCPU_OFF)
+			return d->vm->vcpu[i];
+	}
+	return v;
+}
+
+/* Ports are only added one by one and taken all at once, so that a port that comes back is harmless. */
+static void push(struct evtchn_vcpu *ev, struct evtchn *e, u32 port)
+{
+	u32 first = READ_ONCE(ev->owed_port);
+
+	do {
+		WRITE_ONCE(e->next, first);
+		count_shared_rmw();
+		/* Full: pairs with the exchange in pay_ports(), which then reads `next`. */
+	} while (!atomic_cmpxchg_full(&ev->owed_port, &first, port));
+}
+
+static void note_debt(struct evtchn *e, u32 port, u32 what, struct vcpu *v)
+{
+	count_shared_rmw();
+	/* Full: pairs with the one in pay_port(); what it no longer saw queues the port again. */
+	if (!(atomic_fetch_or_full(&e->owed, OWED_QUEUED | what) & OWED_QUEUED))
+		push(v->evtchn, e, port);
+}
+
+void evtchn_owe(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what)
+{
+	struct vcpu *v = payer(d, e);
+
+	evtchn_count(deferred);
+	note_debt(e, port, what, v);
+	vcpu_request(v, VCPU_REQ_EVTCHN);
+	/* A poller can't see the event yet, but whoever pays may not run before it does. */
+	if (unlikely(READ_ONCE(d->pollers)))
+		evtchn_wake_pollers(d, port);
+}
+
+/* --- Paying: the owner CPU of a vCPU, no section ------------------------------------------------- */
+
+static void deliver_owed(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what)
+{
+	srcu_token_t token = guest_read_lock();
+	/* Pairs with the release in evtchn_fifo_init_control(). */
+	struct evtchn_fifo *f = load_acquire(&d->fifo);
+
+	if (READ_ONCE(e->state) == EVTCHNSTAT_closed)
+		goto out;
+	evtchn_count(served);
+	if (what & OWED_RAISE)
+		evtchn_deliver(d, e, port);
+	if (f && (what & (OWED_LINK | OWED_APPEND)))
+		evtchn_fifo_link(d, f, e, port, what, true);
+out:
+	guest_read_unlock(token);
+}
+
+int evtchn_make_reachable(struct evtchn_domain *d, struct evtchn *e, u32 port)
+{
+	if (d->fifo)
+		return evtchn_fifo_refresh(d, d->fifo, e, port);
+	return gpc_refresh(&d->shared_info);
+}
+
+/* Pay what one port is owed; what can't be paid is noted again, with this vCPU. */
+static int pay_port(struct evtchn_domain *d, struct evtchn *e, u32 port, struct vcpu *v)
+{
+	u32 what;
+	int err;
+
+	count_shared_rmw();
+	/* Full: what is owed from now on queues the port again. Pairs with the one in note_debt(). */
+	what = atomic_fetch_and_full(&e->owed, OWED_ORPHAN) & (OWED_RAISE | OWED_LINK | OWED_APPEND);
+	if (!what)
+		return 0;
+	err = evtchn_make_reachable(d, e, port);
+	if (err)
+		note_debt(e, port, what, v);
+	else
+		deliver_owed(d, e, port, what);
+	return err;
+}
+
+/* The worse of two: one that time alone will not mend. */
+static int worse(int a, int b)
+{
+	return !a || (a == -EAGAIN && b) ? b : a;
+}
+
+/* Deliver again what the ports on the list of `of` are owed. */
+static int pay_ports(struct evtchn_domain *d, struct vcpu *of, struct vcpu *v)
+{
+	u32 port;
+	int err = 0;
+
+	spin_lock(&d->lock);
+	count_shared_rmw();
+	/* Acquire: pairs with the full exchange in push(), so that each `next` is the one it stored. */
+	port = atomic_xchg_acquire(&of->evtchn->owed_port, 0);
+	while (port) {
+		struct evtchn *e = evtchn_find(d, port);
+		/* Before its QUEUED goes, and it may be queued elsewhere. */
+		u32 next = READ_ONCE(e->next);
+
+		err = worse(err, pay_port(d, e, port, v));
+		port = next;
+	}
+	spin_unlock(&d->lock);
+	return err;
+}
+
+static int pay_upcall(struct vcpu *v)
+{
+	struct evtchn_vcpu *ev = v->evtchn;
+	srcu_token_t token;
+	u64 sel;
+	int err;
+
+	/* Acquire: pairs with the release in evtchn_owe_upcall(): its selector bits are taken as well. */
+	if (!atomic_xchg_acquire(&ev->owed_upcall, 0))
+		return 0;
+	err = gpc_refresh(&ev->vcpu_info);
+	if (err) {
+		store_release(&ev->owed_upcall, 1U); /* as in evtchn_owe_upcall() */
+		return err;
+	}
+	sel = atomic_xchg_acquire(&ev->owed_sel, 0);
+	evtchn_count(served);
+	token = guest_read_lock();
+	evtchn_mark_vcpu(v, sel);
+	guest_read_unlock(token);
+	return 0;
+}
+
+void evtchn_serve(struct vcpu *v)
+{
+	struct evtchn_domain *d = v->vm->evtchn;
+	struct evtchn_vcpu *ev = v->evtchn;
+	int err = 0;
+
+	if (!d)
+		return;
+	for (u32 i = 0; i < v->vm->nr_vcpus; i++) {
+		struct vcpu *u = v->vm->vcpu[i];
+
+		/* One that went off before it paid leaves that to the others. */
+		if (READ_ONCE(u->evtchn->owed_port) && (u == v || READ_ONCE(u->run_state) == VCPU_OFF))
+			err = worse(err, pay_ports(d, u, v));
+	}
+	err = worse(err, pay_upcall(v));
+	WRITE_ONCE(ev->stuck, err && err != -EAGAIN);
+	if (err == -EAGAIN)
+		vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
+}
+
+void evtchn_memory_changed(struct vm *vm)
+{
+	for (u32 i = 0; vm->evtchn && i < vm->nr_vcpus; i++) {
+		struct evtchn_vcpu *ev = vm->vcpu[i]->evtchn;
+
+		if (READ_ONCE(ev->owed_port) || READ_ONCE(ev->owed_upcall))
+			vcpu_request(vm->vcpu[i], VCPU_REQ_EVTCHN);
+	}
+}
