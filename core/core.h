@@ -21,9 +21,16 @@ void ktap_skip(const char *name, const char *reason);
 /* Run VMs of cupel.conf: "a,b+c", or "" for all, one after another. 0, or -errno if any failed. */
 int vmrun(const char *spec);
 
+/* Set request bits and have an owner that is in the guest come out; wakes nobody. Any context, no lock. */
+void vcpu_ask(struct vcpu *v, u32 bits);
+/* VCPU_REQ_SYNC was taken: wait while the VM's vCPUs have to stand still. Owner, holding nothing. */
+void vcpu_sync(struct vcpu *v);
+
 /* Memory slots of a VM that is being made, or taken down. */
 int slots_init(struct vm *vm);
 void slots_destroy(struct vm *vm);
+/* It is made: what its slots asked of vCPUs that have never run is no longer of interest. */
+void slots_created(struct vm *vm);
 
 /* A vCPU has become runnable: make its CPU look, if it idles. After a full barrier. Any context. */
 void sched_notify(struct vcpu *v);

@@ -1,112 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory slots. An array is immutable once published; a change publishes a new one with the next
- * generation, and the old one stays readable until the VM is gone. Readers take no lock.
+ * A guest's memory as readers find it: slots, frames, copies in and out. An array of slots is immutable
+ * once published. Readers take no lock, and what they found is theirs until their section of guest_srcu
+ * ends or their vCPU next serves requests: slots_change.c waits for both. Nothing here changes a slot.
  */
 #include <cupel/atomic.h>
 #include <cupel/errno.h>
+#include <cupel/gpc.h>
 #include <cupel/mm.h>
 #include <cupel/vm.h>
 #include <string.h>
 
 #include "core.h"
-
-/* What is allocated: an array, and the one it replaced. */
-struct slots_page {
-	struct mem_slots slots;
-	struct slots_page *older;
-};
-
-static struct slots_page *page_of(struct mem_slots *s)
-{
-	return container_of(s, struct slots_page, slots);
-}
+#include "slots.h"
 
 int slots_init(struct vm *vm)
 {
-	struct slots_page *p = pages_alloc(size_to_order(sizeof(*p)));
+	struct mem_slots *s = pages_alloc(size_to_order(sizeof(*s)));
 
-	if (!p)
+	if (!s)
 		return -ENOMEM;
-	p->slots.generation = 1;
-	vm->slots = &p->slots;
+	s->generation = 1;
+	vm->slots = s;
 	vm->generation = 1;
 	return 0;
 }
 
+void slots_created(struct vm *vm)
+{
+	for (u32 i = 0; i < vm->nr_vcpus; i++)
+		atomic_fetch_and_relaxed(&vm->vcpu[i]->requests,
+					 ~(VCPU_REQ_SYNC | VCPU_REQ_TLB));
+}
+
 void slots_destroy(struct vm *vm)
 {
-	struct slots_page *p = vm->slots ? page_of(vm->slots) : NULL;
-
-	while (p) {
-		struct slots_page *older = p->older;
-
-		pages_free(p, size_to_order(sizeof(*p)));
-		p = older;
+	for (u32 i = 0; vm->slots && i < vm->slots->count; i++) {
+		frames_free(&vm->slots->slot[i]);
+		dirty_bitmap_free(&vm->slots->slot[i]);
 	}
+	page_mover_destroy(vm);
+	while (vm->nr_memory) {
+		struct vm_memory *m = &vm->memory[--vm->nr_memory];
+
+		pages_free(m->va, m->order);
+	}
+	if (vm->slots)
+		pages_free(vm->slots, size_to_order(sizeof(*vm->slots)));
 	vm->slots = NULL;
 }
 
-/* Copy with `s` in its place; -EEXIST when it overlaps another, -ENOSPC when full. */
-static int insert(struct mem_slots *into, const struct mem_slots *from, const struct mem_slot *s)
+void *vm_memory_alloc(struct vm *vm, unsigned int order)
 {
-	u32 n = 0;
+	void *va;
 
-	if (from->count == MAX_SLOTS)
-		return -ENOSPC;
-	for (; n < from->count && from->slot[n].gpa < s->gpa; n++)
-		into->slot[n] = from->slot[n];
-	if (n > 0 && from->slot[n - 1].gpa + from->slot[n - 1].size > s->gpa)
-		return -EEXIST;
-	if (n < from->count && s->gpa + s->size > from->slot[n].gpa)
-		return -EEXIST;
-	into->slot[n] = *s;
-	for (; n < from->count; n++)
-		into->slot[n + 1] = from->slot[n];
-	into->count = from->count + 1;
-	into->generation = from->generation + 1;
-	return 0;
+	if (vm->nr_memory == VM_MAX_MEMORY)
+		return NULL;
+	va = pages_alloc(order);
+	if (va)
+		vm->memory[vm->nr_memory++] = (struct vm_memory){ va, order };
+	return va;
 }
 
-static int publish(struct vm *vm, struct slots_page *p, const struct mem_slot *s)
+static const struct mem_slots *slots_of(struct vm *vm)
 {
-	unsigned long flags;
-	int err;
-
-	spin_lock_irqsave(&vm->lock, flags);
-	err = insert(&p->slots, vm->slots, s);
-	if (!err) {
-		p->older = page_of(vm->slots);
-		/* Pairs with the acquire in vm_find_slot(). */
-		store_release(&vm->slots, &p->slots);
-		WRITE_ONCE(vm->generation, p->slots.generation);
-	}
-	spin_unlock_irqrestore(&vm->lock, flags);
-	return err;
+	/* Pairs with the release in publish() of slots_change.c. */
+	return load_acquire(&vm->slots);
 }
 
-int vm_add_slot(struct vm *vm, const struct mem_slot *s)
+static const struct mem_slot *find(const struct mem_slots *slots, gpaddr_t gpa)
 {
-	struct slots_page *p;
-	int err;
-
-	if (!s->size || ((s->gpa | s->size | s->pa) & (PAGE_SIZE - 1)) || s->gpa + s->size < s->gpa)
-		return -EINVAL;
-	p = pages_alloc(size_to_order(sizeof(*p)));
-	if (!p)
-		return -ENOMEM;
-	err = publish(vm, p, s);
-	if (err) {
-		pages_free(p, size_to_order(sizeof(*p)));
-		return err;
-	}
-	return arch_stage2_map(vm, s->gpa, s->pa, s->size, s->flags);
-}
-
-const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa)
-{
-	/* Pairs with the release in publish(). */
-	const struct mem_slots *slots = load_acquire(&vm->slots);
 	u32 lo = 0, hi = slots->count;
 
 	while (lo < hi) {
@@ -123,61 +86,115 @@ const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa)
 	return NULL;
 }
 
+const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa)
+{
+	return find(slots_of(vm), gpa);
+}
+
+/* Bytes from gpa on that lie side by side in the machine's memory: a moved page stands alone. */
+static u64 contiguous(const struct mem_slot *s, gpaddr_t gpa)
+{
+	/* Pairs with the release in frames_make(). */
+	if (likely(!load_acquire(&s->frame)))
+		return s->size - (gpa - s->gpa);
+	return PAGE_SIZE - (gpa & (PAGE_SIZE - 1));
+}
+
+static bool may(const struct mem_slot *s, bool write)
+{
+	return s && !(write && (s->flags & SLOT_READONLY));
+}
+
 void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write)
 {
 	const struct mem_slot *s = vm_find_slot(vm, gpa);
 
-	if (!s || len > s->size - (gpa - s->gpa) || (write && (s->flags & SLOT_READONLY)))
+	if (!may(s, write) || len > contiguous(s, gpa))
 		return NULL;
-	return (u8 *)pa_to_va(s->pa) + (gpa - s->gpa);
+	return pa_to_va(slot_pa(s, gpa));
 }
 
-/* Host pointer to gpa; *len is cut to what lies in its slot. NULL as in vm_gpa_to_va(). */
-static void *piece(struct vm *vm, gpaddr_t gpa, u64 *len, bool write)
-{
-	const struct mem_slot *s = vm_find_slot(vm, gpa);
-
-	if (!s)
-		return NULL;
-	*len = min(*len, s->size - (gpa - s->gpa));
-	return vm_gpa_to_va(vm, gpa, *len, write);
-}
-
-bool vm_is_memory(struct vm *vm, gpaddr_t gpa, u64 len, bool write)
+static bool is_memory(const struct mem_slots *slots, gpaddr_t gpa, u64 len, bool write)
 {
 	while (len) {
-		u64 part = len;
+		const struct mem_slot *s = find(slots, gpa);
+		u64 part;
 
-		if (!piece(vm, gpa, &part, write))
+		if (!may(s, write))
 			return false;
+		part = min(len, s->size - (gpa - s->gpa));
 		gpa += part;
 		len -= part;
 	}
 	return true;
 }
 
-int vm_copy_from(struct vm *vm, void *to, gpaddr_t gpa, u64 len)
+bool vm_is_memory(struct vm *vm, gpaddr_t gpa, u64 len, bool write)
 {
-	if (!vm_is_memory(vm, gpa, len, false))
-		return -EFAULT;
+	srcu_token_t token = guest_read_lock();
+	bool yes = is_memory(slots_of(vm), gpa, len, write);
+
+	guest_read_unlock(token);
+	return yes;
+}
+
+/*
+ * A section in which no page is under way from one frame to another. Waits outside of it: who moves the
+ * page waits for the sections.
+ */
+static srcu_token_t begin_access(struct vm *vm)
+{
+	for (;;) {
+		srcu_token_t token = guest_read_lock();
+
+		/* After the count, whose barrier pairs with that of the grace period in vm_hold(). */
+		if (likely(READ_ONCE(vm->moving) != VM_COPYING))
+			return token;
+		guest_read_unlock(token);
+		cpu_relax();
+	}
+}
+
+/* Host pointer to gpa, which is memory; *len is cut to what lies there in one piece. */
+static void *piece(const struct mem_slots *slots, gpaddr_t gpa, u64 *len, bool write)
+{
+	const struct mem_slot *s = find(slots, gpa);
+
+	*len = min(*len, contiguous(s, gpa));
+	if (write && s->dirty)
+		slot_mark_dirty(s, gpa, *len);
+	return pa_to_va(slot_pa(s, gpa));
+}
+
+static void copy_from(const struct mem_slots *slots, void *to, gpaddr_t gpa, u64 len)
+{
 	while (len) {
 		u64 part = len;
 
-		memcpy(to, piece(vm, gpa, &part, false), part);
+		memcpy(to, piece(slots, gpa, &part, false), part);
 		to = (u8 *)to + part;
 		gpa += part;
 		len -= part;
 	}
-	return 0;
 }
 
-int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len)
+int vm_copy_from(struct vm *vm, void *to, gpaddr_t gpa, u64 len)
 {
-	if (!vm_is_memory(vm, gpa, len, true))
-		return -EFAULT;
+	srcu_token_t token = begin_access(vm);
+	const struct mem_slots *slots = slots_of(vm);
+	bool there = is_memory(slots, gpa, len, false);
+
+	if (there)
+		copy_from(slots, to, gpa, len);
+	guest_read_unlock(token);
+	return there ? 0 : -EFAULT;
+}
+
+static void copy_to(const struct mem_slots *slots, gpaddr_t gpa, const void *from, u64 len)
+{
 	while (len) {
 		u64 part = len;
-		void *to = piece(vm, gpa, &part, true);
+		void *to = piece(slots, gpa, &part, true);
 
 		if (from) {
 			memcpy(to, from, part);
@@ -188,5 +205,16 @@ int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len)
 		gpa += part;
 		len -= part;
 	}
-	return 0;
+}
+
+int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len)
+{
+	srcu_token_t token = begin_access(vm);
+	const struct mem_slots *slots = slots_of(vm);
+	bool there = is_memory(slots, gpa, len, true);
+
+	if (there)
+		copy_to(slots, gpa, from, len);
+	guest_read_unlock(token);
+	return there ? 0 : -EFAULT;
 }

@@ -29,7 +29,8 @@ void vcpu_put(struct vcpu *v)
 {
 	arch_irq_disable();
 	arch_vcpu_put(v);
-	WRITE_ONCE(v->cpu, -1);
+	/* Pairs with the acquire in at_rest() of quiesce.c: all use of guest memory is over. */
+	store_release(&v->cpu, -1);
 	arch_irq_enable();
 }
 
@@ -39,8 +40,14 @@ static __noinline enum vcpu_exit serve_requests(struct vcpu *v)
 	u32 bits;
 
 	WRITE_ONCE(v->mode, VCPU_OUTSIDE);
-	/* Pairs with the releases of vcpu_request() and vcpu_request_quiet(): sees what was posted. */
-	bits = atomic_fetch_and_acquire(&v->requests, VCPU_REQ_STOP);
+	/*
+	 * Acquire pairs with the releases of vcpu_ask() and vcpu_request_quiet(): sees what was posted.
+	 * Release pairs with the acquire in at_rest() of quiesce.c: what was found in guest memory is used
+	 * no more.
+	 */
+	bits = atomic_fetch_and_full(&v->requests, VCPU_REQ_STOP);
+	if (bits & VCPU_REQ_SYNC)
+		vcpu_sync(v);
 	if (bits & VCPU_REQ_STOP)
 		return VCPU_EXIT_STOP;
 	if (bits & ARCH_REQUESTS)
@@ -73,7 +80,7 @@ enum vcpu_exit vcpu_run(struct vcpu *v)
 	return e;
 }
 
-void vcpu_request(struct vcpu *v, u32 bits)
+inline void vcpu_ask(struct vcpu *v, u32 bits)
 {
 	/* Release: pairs with the acquire in serve_requests(). */
 	atomic_fetch_or_release(&v->requests, bits);
@@ -86,6 +93,11 @@ void vcpu_request(struct vcpu *v, u32 bits)
 		if (cpu >= 0 && cpu != (int)cpu_id())
 			arch_cpu_kick((u32)cpu);
 	}
+}
+
+void vcpu_request(struct vcpu *v, u32 bits)
+{
+	vcpu_ask(v, bits);
 	vcpu_wake(v);
 }
 

@@ -220,6 +220,7 @@ static int set_up(struct vm *vm, const void *image, u64 image_size, const char *
 		err = new_vcpus(vm, why);
 	if (!err)
 		err = init_arch(vm, image, image_size, why);
+	slots_created(vm);
 	return err;
 }
 

@@ -124,12 +124,10 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 		*why = "asked to fail";
 		return host_vm_init_result;
 	}
-	ram.pa = va_to_pa(pages_alloc(order));
+	ram.pa = va_to_pa(vm_memory_alloc(vm, order));
 	if (!ram.pa)
 		return -ENOMEM;
 	err = vm_add_slot(vm, &ram);
-	if (err)
-		pages_free(pa_to_va(ram.pa), order);
 	if (err || !image || take_function(vm, image, image_size))
 		return err;
 	return guest_load_image(vm, image, image_size, 0, &entry, &end, why);
@@ -139,8 +137,6 @@ void arch_vm_destroy(struct vm *vm)
 {
 	ASSERT(vm->arch.live);
 	vm->arch.live = false;
-	if (vm->slots && vm->slots->count)
-		pages_free(pa_to_va(vm->slots->slot[0].pa), size_to_order(vm->config.memory));
 }
 
 int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags)
@@ -152,6 +148,11 @@ int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 {
 	vm->arch.mapped -= size;
+}
+
+void arch_page_copy(void *to, const void *from)
+{
+	memcpy(to, from, PAGE_SIZE);
 }
 
 /* --- Xen: a guest's virtual addresses are its physical ones ------------------------------------- */

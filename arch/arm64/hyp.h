@@ -104,6 +104,29 @@ static inline void guest_set_reg(struct guest_ctx *ctx, u32 n, u64 val)
 		ctx->regs[n] = val;
 }
 
+/* PAR_EL1, D19.2.107: of 4 KiB granules */
+#define PAR_F	 BIT(0)
+#define PAR_ADDR 0x000ffffffffff000UL
+
+/*
+ * Stage 1 only, as EL1 would go: what the guest's tables say is looked up in the slots, never handed to
+ * the hardware. PAR_EL1 is the guest's own. Owner, vCPU loaded. False: there is no answer now.
+ */
+static inline bool guest_stage1(u64 va, bool write, gpaddr_t *gpa)
+{
+	u64 kept = read_sysreg(par_el1), par;
+
+	if (write)
+		__asm__ volatile("at s1e1w, %0" : : "r"(va) : "memory");
+	else
+		__asm__ volatile("at s1e1r, %0" : : "r"(va) : "memory");
+	isb();
+	par = read_sysreg(par_el1);
+	write_sysreg(kept, par_el1);
+	*gpa = (par & PAR_ADDR) | (va & (PAGE_SIZE - 1));
+	return !(par & PAR_F);
+}
+
 /* hyp_abort.c */
 int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr);
 int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr);

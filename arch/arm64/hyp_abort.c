@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Aborts at stage 2: an access to a register window is done in the guest's stead; anything else stops
- * the VM with a report of where and what. Exceptions that are the guest's own business are injected.
+ * Aborts at stage 2: an access to a register window is done in the guest's stead, one to memory that is on
+ * its way is tried again; anything else stops the VM with a report of where and what. Exceptions that are the guest's own business are injected.
  */
 #include "hyp.h"
 
@@ -12,6 +12,34 @@
 static gpaddr_t fault_address(void)
 {
 	return HPFAR_FIPA(read_sysreg(hpfar_el2)) | (read_sysreg(far_el2) & (PAGE_SIZE - 1));
+}
+
+static bool is_permission(u64 esr)
+{
+	return (esr & FSC_TYPE(~0UL)) == FSC_PERMISSION;
+}
+
+/*
+ * HPFAR_EL2 says nothing of a permission fault outside a table walk (Arm ARM D19.2.61): its address is
+ * translated again. False: it can't be any more, since the guest's own tables have changed.
+ */
+static bool find_address(u64 esr, gpaddr_t *gpa)
+{
+	*gpa = fault_address();
+	if (!is_permission(esr) || esr & ESR_ABT_S1PTW)
+		return true;
+	return guest_stage1(read_sysreg(far_el2), false, gpa);
+}
+
+/*
+ * Of the walks of a CPU that writes accessed and dirty bits by itself, the one that may not write comes
+ * as a permission fault; any other only reads (D8.5.5).
+ */
+static bool is_write(u64 esr)
+{
+	if (esr & ESR_ABT_S1PTW)
+		return is_permission(esr);
+	return esr & ESR_ABT_WNR && (is_permission(esr) || !(esr & ESR_ABT_CM));
 }
 
 /* Sign- and zero-extend as the load would have: ISS SSE and SF, D19.2.37. */
@@ -32,7 +60,7 @@ static const char *complaint(struct vcpu *v, u64 esr, gpaddr_t gpa)
 
 	if (esr & ESR_ABT_S1PTW)
 		return "page-table walk to";
-	if (s && (s->flags & SLOT_READONLY) && (esr & ESR_ABT_WNR))
+	if (s && (s->flags & SLOT_READONLY) && is_write(esr))
 		return "write to read-only memory at";
 	if (s)
 		return "access to memory that is not mapped, at";
@@ -41,10 +69,28 @@ static const char *complaint(struct vcpu *v, u64 esr, gpaddr_t gpa)
 	return esr & ESR_ABT_WNR ? "write to nothing, at" : "read of nothing, at";
 }
 
-static __noinline int bad_access(struct vcpu *v, u64 esr)
+/* Whether a slot could be what this is about: nothing else is lifted by mapping memory. */
+static bool is_missing(u64 esr)
 {
-	gpaddr_t gpa = fault_address();
+	u64 type = FSC_TYPE(esr);
 
+	return type == FSC_TRANSLATION || type == FSC_PERMISSION || type == FSC_ACCESS_FLAG;
+}
+
+/* True: the guest is to try again. *gpa is where it was in any case. */
+static bool memory_fault(struct vcpu *v, u64 esr, gpaddr_t *gpa)
+{
+	bool found = find_address(esr, gpa);
+
+	return is_missing(esr) && (!found || vm_fault(v, *gpa, is_write(esr)));
+}
+
+static __noinline int no_register(struct vcpu *v, u64 esr)
+{
+	gpaddr_t gpa;
+
+	if (memory_fault(v, esr, &gpa))
+		return guest_resume(v);
 	return guest_crash(v, "%s 0x%lx, %s", complaint(v, esr, gpa), gpa, esr_fault_name(esr));
 }
 
@@ -81,20 +127,24 @@ int exit_data_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 
 	v->exits[EXIT_MMIO]++;
 	if (unlikely(!is_mmio(esr)))
-		return bad_access(v, esr);
+		return no_register(v, esr);
 	*val = 0;
 	if (esr & ESR_ABT_WNR)
 		*val = extend(0, access_bytes(esr), guest_get_reg(ctx, ESR_DABT_SRT(esr)));
 	if (unlikely(!vm_mmio(v, fault_address(), access_bytes(esr), esr & ESR_ABT_WNR, val)))
-		return bad_access(v, esr);
+		return no_register(v, esr);
 	return finish_mmio(v, ctx, esr);
 }
 
 int exit_insn_abort(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
+	gpaddr_t gpa;
+
+	if (memory_fault(v, esr, &gpa))
+		return guest_resume(v);
 	return guest_crash(v, "%s 0x%lx, %s",
 			   esr & ESR_ABT_S1PTW ? "page-table walk to" : "instruction fetch from",
-			   fault_address(), esr_fault_name(esr));
+			   gpa, esr_fault_name(esr));
 }
 
 /* Offsets of synchronous exceptions in a vector table, D1.3.1.5 */

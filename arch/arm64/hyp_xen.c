@@ -19,35 +19,12 @@
 
 /* --- Guest memory by its own addresses ---------------------------------------------------------- */
 
-/* PAR_EL1, D19.2.107: of 4 KiB granules */
-#define PAR_F	 BIT(0)
-#define PAR_ADDR 0x000ffffffffff000UL
-
-/*
- * Stage 1 only, as EL1 would go: what the guest's tables say is looked up in the slots, never handed to
- * the hardware. PAR_EL1 is the guest's own.
- */
-static inline bool stage1(u64 va, bool write, gpaddr_t *gpa)
-{
-	u64 kept = read_sysreg(par_el1), par;
-
-	if (write)
-		__asm__ volatile("at s1e1w, %0" : : "r"(va) : "memory");
-	else
-		__asm__ volatile("at s1e1r, %0" : : "r"(va) : "memory");
-	isb();
-	par = read_sysreg(par_el1);
-	write_sysreg(kept, par_el1);
-	*gpa = (par & PAR_ADDR) | (va & (PAGE_SIZE - 1));
-	return !(par & PAR_F);
-}
-
 /* Host pointer to [va, va + len), which lies in one page; NULL. */
 static inline void *host_pointer(struct vcpu *v, u64 va, u32 len, bool write)
 {
 	gpaddr_t gpa;
 
-	return likely(stage1(va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
+	return likely(guest_stage1(va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
 }
 
 static inline u32 in_page(u64 va, u32 len)
@@ -104,7 +81,7 @@ int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len)
 
 int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa)
 {
-	return stage1(va, true, gpa) ? 0 : -EFAULT;
+	return guest_stage1(va, true, gpa) ? 0 : -EFAULT;
 }
 
 /* --- Upcalls ------------------------------------------------------------------------------------ */

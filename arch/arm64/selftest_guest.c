@@ -145,9 +145,6 @@ SELFTEST(stage2_unmaps_part_of_a_block)
 	selftest_vm_destroy(vm);
 }
 
-/* PAR_EL1, D19.2.107 */
-#define PAR_FAULT BIT(0)
-#define PAR_ADDR  0x0000fffffffff000UL
 
 static u64 translate(gpaddr_t gpa, bool write)
 {
@@ -191,8 +188,8 @@ SELFTEST(stage2_translates_as_it_says)
 	rw = translate(GPA, true);
 	ro = translate(GPA + KIB(4), false);
 	selftest_put(vm->vcpu[0]);
-	CHECK(t, !(rw & PAR_FAULT) && (rw & PAR_ADDR) == va_to_pa(page));
-	CHECK(t, !(ro & PAR_FAULT) && (ro & PAR_ADDR) == va_to_pa(page));
+	CHECK(t, !(rw & PAR_F) && (rw & PAR_ADDR) == va_to_pa(page));
+	CHECK(t, !(ro & PAR_F) && (ro & PAR_ADDR) == va_to_pa(page));
 	selftest_vm_destroy(vm);
 	page_free(page);
 	page_free(table);

@@ -157,7 +157,7 @@ u64 stage2_lookup(const struct stage2 *s2, gpaddr_t gpa, u32 *level)
 	return 0;
 }
 
-/* Entries change under this lock, of any VM: changes are rare. */
+/* Guards the tables of every VM, below the root too: changes are rare. The CPU's walkers read meanwhile. */
 static spinlock_t s2_lock = SPINLOCK_INIT("stage2");
 
 /* A table in place of an empty entry. */
@@ -171,6 +171,19 @@ static u64 *add_table(struct stage2 *s2, u64 *entry)
 	dsb(ishst); /* the walker must find it empty */
 	WRITE_ONCE(*entry, va_to_pa(table) | S2_VALID | S2_TABLE);
 	return table;
+}
+
+/*
+ * A page that is mapped read-only and is to be more: only its rights change, so it need not be broken
+ * first; but what refused the write may be in a TLB (Arm ARM D8.16.1, D8.13.5).
+ */
+static int make_writable(const struct stage2 *s2, u64 *entry, gpaddr_t gpa, u64 desc)
+{
+	if (desc != (*entry | S2_AP_WRITE) || *entry & S2_AP_WRITE)
+		return -EEXIST;
+	WRITE_ONCE(*entry, desc);
+	flush_range(s2, gpa, PAGE_SIZE);
+	return 0;
 }
 
 static int map_one(struct stage2 *s2, gpaddr_t gpa, paddr_t pa, u32 leaf, u64 attr)
@@ -191,9 +204,10 @@ static int map_one(struct stage2 *s2, gpaddr_t gpa, paddr_t pa, u32 leaf, u64 at
 			return -ENOMEM;
 	}
 	entry = entry_of(table, gpa, level);
+	attr |= pa | S2_VALID | (level == S2_LAST_LEVEL ? S2_TABLE : 0);
 	if (*entry & S2_VALID)
-		return -EEXIST;
-	WRITE_ONCE(*entry, pa | attr | S2_VALID | (level == S2_LAST_LEVEL ? S2_TABLE : 0));
+		return make_writable(s2, entry, gpa, attr);
+	WRITE_ONCE(*entry, attr);
 	return 0;
 }
 
@@ -212,7 +226,8 @@ static u32 leaf_level(const struct stage2 *s2, gpaddr_t gpa, paddr_t pa, u64 lef
 	return S2_LAST_LEVEL;
 }
 
-static int map_range(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u64 attr)
+/* top: the largest leaf to use. */
+static int map_range(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u64 attr, u32 top)
 {
 	struct stage2 *s2 = &vm->arch.s2[0];
 	unsigned long flags;
@@ -223,7 +238,7 @@ static int map_range(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u64 attr
 		return -EINVAL;
 	spin_lock_irqsave(&s2_lock, flags);
 	while (done < size && !err) {
-		u32 level = leaf_level(s2, gpa + done, pa + done, size - done);
+		u32 level = max(top, leaf_level(s2, gpa + done, pa + done, size - done));
 
 		err = map_one(s2, gpa + done, pa + done, level, attr);
 		done += BIT(S2_SHIFT(level));
@@ -240,33 +255,38 @@ int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_
 	u64 attr = S2_ATTR(has_fwb() ? S2_FWB_NORMAL : S2_NORMAL_WB) | S2_SH_INNER | S2_AF |
 		   S2_AP_READ;
 
-	if (!(slot_flags & SLOT_READONLY))
+	if (!(slot_flags & (SLOT_READONLY | SLOT_DIRTY_LOG)))
 		attr |= S2_AP_WRITE;
-	return map_range(vm, gpa, pa, size, attr);
+	return map_range(vm, gpa, pa, size, attr,
+			 slot_flags & SLOT_DIRTY_LOG ? S2_LAST_LEVEL : S2_ROOT_LEVEL);
 }
 
 int stage2_map_device(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size)
 {
 	return map_range(vm, gpa, pa, size,
 			 S2_ATTR(has_fwb() ? S2_FWB_DEVICE : S2_DEVICE) | S2_AF | S2_AP_READ |
-				 S2_AP_WRITE | S2_XN);
+				 S2_AP_WRITE | S2_XN,
+			 S2_ROOT_LEVEL);
 }
 
-/* A block that goes only in part: its pieces in a table, made before the block is broken. */
-static int split(struct stage2 *s2, u64 *entry, gpaddr_t gpa, u32 level)
+/*
+ * A block that goes only in part: its pieces in a table, made before the block is broken. Without memory
+ * for it all of the block goes, and comes back by faults.
+ */
+static void split(struct stage2 *s2, u64 *entry, gpaddr_t gpa, u32 level)
 {
 	u64 *table = page_alloc(), block = *entry;
 
+	WRITE_ONCE(*entry, 0);
+	flush_range(s2, ALIGN_DOWN(gpa, BIT(S2_SHIFT(level))), BIT(S2_SHIFT(level)));
 	if (!table)
-		return -ENOMEM;
+		return;
 	s2->pages++;
 	for (u32 i = 0; i < S2_ENTRIES; i++)
 		table[i] = (block & ~S2_TABLE) + i * BIT(S2_SHIFT(level + 1)) +
 			   (level + 1 == S2_LAST_LEVEL ? S2_TABLE : 0);
-	WRITE_ONCE(*entry, 0);
-	flush_range(s2, ALIGN_DOWN(gpa, BIT(S2_SHIFT(level))), BIT(S2_SHIFT(level)));
+	dsb(ishst); /* the walker must find it filled */
 	WRITE_ONCE(*entry, va_to_pa(table) | S2_VALID | S2_TABLE);
-	return 0;
 }
 
 /* Clear the leaf at gpa, or step over the hole; returns how far that went. */
@@ -278,9 +298,8 @@ static u64 unmap_one(struct stage2 *s2, gpaddr_t gpa, u64 left)
 		u64 *entry = entry_of(table, gpa, level), size = BIT(S2_SHIFT(level));
 		bool whole = IS_ALIGNED(gpa, size) && left >= size;
 
-		if (!is_table(*entry, level) && (*entry & S2_VALID) && !whole &&
-		    split(s2, entry, gpa, level))
-			return size - (gpa & (size - 1)); /* no memory: it stays, the rest goes */
+		if (!is_table(*entry, level) && (*entry & S2_VALID) && !whole)
+			split(s2, entry, gpa, level);
 		if (!is_table(*entry, level)) {
 			WRITE_ONCE(*entry, 0);
 			return size - (gpa & (size - 1));

@@ -15,27 +15,35 @@
 
 #define DTB_SIZE KIB(64)
 
+static u64 dcache_line(void)
+{
+	return 4UL << (read_sysreg(ctr_el0) >> 16 & 0xf);
+}
+
 /* What a guest with its caches off reads comes from memory: Arm ARM D7.5.9, point of coherency. */
 static void clean_to_memory(const void *va, u64 size)
 {
-	u64 line = 4UL << (read_sysreg(ctr_el0) >> 16 & 0xf);
+	u64 line = dcache_line();
 
 	for (u64 p = ALIGN_DOWN((u64)va, line); p < (u64)va + size; p += line)
 		__asm__ volatile("dc cvac, %0" : : "r"(p) : "memory");
 	dsb(sy);
 }
 
-static void *new_memory(struct vm *vm, u32 order)
+/*
+ * What the guest wrote with its caches off is in memory, where a line that was read here earlier must not
+ * hide it; and what its instruction caches have of the new frame is of another page (D7.5.9).
+ */
+void arch_page_copy(void *to, const void *from)
 {
-	struct arch_vm *a = &vm->arch;
-	void *va;
+	u64 line = dcache_line();
 
-	if (a->nr_memory == GUEST_MAX_CHUNKS)
-		return NULL;
-	va = pages_alloc(order);
-	if (va)
-		a->memory[a->nr_memory++] = (struct guest_memory){ va, order };
-	return va;
+	for (u64 p = (u64)from; p < (u64)from + PAGE_SIZE; p += line)
+		__asm__ volatile("dc civac, %0" : : "r"(p) : "memory");
+	dsb(sy);
+	memcpy(to, from, PAGE_SIZE);
+	clean_to_memory(to, PAGE_SIZE);
+	__asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
 }
 
 /* Largest pieces first, smaller ones when there is none of that size left. */
@@ -51,7 +59,7 @@ static int add_ram(struct vm *vm)
 
 		while (order && PAGE_SIZE << order > size - done)
 			order--;
-		va = new_memory(vm, order);
+		va = vm_memory_alloc(vm, order);
 		if (!va && !order)
 			return -ENOMEM;
 		if (!va) {
@@ -73,7 +81,7 @@ static int add_readonly(struct vm *vm, gpaddr_t gpa, u32 order, u64 **va)
 {
 	struct mem_slot s = { .gpa = gpa, .size = PAGE_SIZE << order, .flags = SLOT_READONLY };
 
-	*va = new_memory(vm, order);
+	*va = vm_memory_alloc(vm, order);
 	s.pa = va_to_pa(*va);
 	return *va ? vm_add_slot(vm, &s) : -ENOMEM;
 }
@@ -139,8 +147,8 @@ static int load_image(struct vm *vm, const void *image, u64 size, const char **w
 		err = add_device_tree(vm, end, &dtb, why);
 	if (err)
 		return err;
-	for (u32 i = 0; i < vm->arch.nr_memory; i++)
-		clean_to_memory(vm->arch.memory[i].va, PAGE_SIZE << vm->arch.memory[i].order);
+	for (u32 i = 0; i < vm->nr_memory; i++)
+		clean_to_memory(vm->memory[i].va, PAGE_SIZE << vm->memory[i].order);
 	world_reset(vm->vcpu[0]->arch.cur, entry, dtb);
 	return 0;
 }
@@ -177,15 +185,8 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 
 void arch_vm_destroy(struct vm *vm)
 {
-	struct arch_vm *a = &vm->arch;
-
 	pvtime_destroy(vm);
 	stage2_destroy(vm);
 	vpl011_destroy(vm);
 	vgic_vm_destroy(vm);
-	while (a->nr_memory) {
-		struct guest_memory *m = &a->memory[--a->nr_memory];
-
-		pages_free(m->va, m->order);
-	}
 }

@@ -112,8 +112,10 @@ SELFTEST(guest_unmap_is_flushed)
 	CHECK(t, run(vm) == VCPU_EXIT_LEAVE);
 	owed = a->flushes_owed;
 	CHECK(t, a->flushes_done == owed);
-	for (u32 n = 0; n < 3; n++)
+	for (u32 n = 0; n < 3; n++) {
 		arch_stage2_unmap(vm, 0x40000 + n * PAGE_SIZE, PAGE_SIZE);
+		vm_quiesce(vm);
+	}
 	CHECK(t, vm->arch.unmaps == 3);
 	CHECK(t, !(npt_lookup(vm, 0x40000) & 1) && npt_lookup(vm, 0x43000) & 1);
 	CHECK(t, READ_ONCE(vm->vcpu[0]->requests) & VCPU_REQ_TLB);

@@ -290,15 +290,13 @@ static int add_ram(struct vm *vm, gpaddr_t gpa, u64 size)
 
 	while (size && !err) {
 		u32 order = min(63U - (u32)__builtin_clzl(size >> PAGE_SHIFT), (u32)MAX_ORDER);
-		void *ram = pages_alloc(order);
+		void *ram = vm_memory_alloc(vm, order);
 		struct mem_slot s = { .gpa = gpa, .size = PAGE_SIZE << order };
 
 		if (!ram)
 			return -ENOMEM;
 		s.pa = va_to_pa(ram);
 		err = vm_add_slot(vm, &s);
-		if (err)
-			pages_free(ram, order);
 		gpa += s.size;
 		size -= s.size;
 	}
@@ -307,18 +305,14 @@ static int add_ram(struct vm *vm, gpaddr_t gpa, u64 size)
 
 static int add_rom(struct vm *vm)
 {
-	u64 *rom = page_alloc();
+	u64 *rom = vm_memory_alloc(vm, 0);
 	struct mem_slot s = { .gpa = GUEST_X86_ROM, .size = PAGE_SIZE, .flags = SLOT_READONLY };
-	int err;
 
 	if (!rom)
 		return -ENOMEM;
 	rom[0] = GUEST_ROM_MAGIC;
 	s.pa = va_to_pa(rom);
-	err = vm_add_slot(vm, &s);
-	if (err)
-		page_free(rom);
-	return err;
+	return vm_add_slot(vm, &s);
 }
 
 static int add_memory(struct vm *vm)
@@ -394,11 +388,6 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 
 void arch_vm_destroy(struct vm *vm)
 {
-	for (u32 n = 0; vm->slots && n < vm->slots->count; n++) {
-		const struct mem_slot *s = &vm->slots->slot[n];
-
-		pages_free(pa_to_va(s->pa), size_to_order(s->size));
-	}
 	v16550_destroy(vm);
 	backend->stage2_destroy(vm);
 }
@@ -409,12 +398,12 @@ int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_
 	int err;
 
 	spin_lock_irqsave(&vm->lock, flags);
-	err = backend->stage2_map(vm, gpa, pa, size, !(slot_flags & SLOT_READONLY));
+	err = backend->stage2_map(vm, gpa, pa, size, slot_flags);
 	spin_unlock_irqrestore(&vm->lock, flags);
 	return err;
 }
 
-/* Gone for every vCPU when this returns: each flushes before it enters again, and is out by then. */
+/* Every vCPU owes a flush now, before it enters again: whoever called asks for it (slots_quiesce()). */
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 {
 	unsigned long flags;
@@ -423,14 +412,10 @@ void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 	backend->stage2_unmap(vm, gpa, size);
 	vm->arch.unmaps++;
 	spin_unlock_irqrestore(&vm->lock, flags);
-	for (u32 n = 0; n < vm->nr_vcpus; n++)
-		vcpu_request(vm->vcpu[n], VCPU_REQ_TLB);
-	for (u32 n = 0; n < vm->nr_vcpus; n++) {
-		struct vcpu *v = vm->vcpu[n];
+}
 
-		/* Acquire: pairs with the owner's store of the mode; requests came before, by vcpu_request(). */
-		while (READ_ONCE(v->requests) & VCPU_REQ_TLB &&
-		       load_acquire(&v->mode) == VCPU_IN_GUEST && READ_ONCE(v->cpu) != (int)cpu_id())
-			cpu_relax();
-	}
+/* Caches are coherent with instruction fetch, and VMRUN serializes. */
+void arch_page_copy(void *to, const void *from)
+{
+	memcpy(to, from, PAGE_SIZE);
 }

@@ -33,6 +33,7 @@ struct walk {
 	u32 level; /* levels still below the table at `table` */
 	u32 entry_size; /* 4 or 8 */
 	gpaddr_t table;
+	gpaddr_t entry; /* address of the one looked at */
 	u64 rights; /* W and U that every level granted, NX that any withheld */
 };
 
@@ -64,14 +65,14 @@ static void begin(struct walk *w)
 	}
 }
 
-static void *entry_address(const struct walk *w)
+static gpaddr_t entry_address(const struct walk *w)
 {
 	u64 n = w->linear >> page_shift(w) & ((1U << index_bits(w)) - 1);
 
 	/* The four entries of a PAE root take bits 31:30. */
 	if (w->level == 2 && w->entry_size == 8 && !(w->p->efer & EFER_LMA))
 		n &= 3;
-	return vm_gpa_to_va(w->v->vm, w->table + n * w->entry_size, w->entry_size, true);
+	return w->table + n * w->entry_size;
 }
 
 static u64 read_entry(const struct walk *w, void *at)
@@ -146,6 +147,7 @@ static void mark(const struct walk *w, void *at, u64 entry, u64 bits)
 
 	if ((entry & bits) == bits)
 		return;
+	vm_mark_dirty(w->v->vm, w->entry);
 	if (w->entry_size == 4)
 		atomic_cmpxchg_full((u32 *)at, &old32, (u32)(entry | bits));
 	else
@@ -194,9 +196,11 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 		return -ERANGE;
 	begin(&w);
 	for (;; w.level--) {
-		void *at = entry_address(&w);
+		void *at;
 		u64 entry;
 
+		w.entry = entry_address(&w);
+		at = vm_gpa_to_va(v->vm, w.entry, w.entry_size, true);
 		if (!at)
 			return -ENXIO;
 		entry = read_entry(&w, at);
@@ -226,10 +230,12 @@ static int copy_piece(struct vcpu *v, const struct guest_paging *p, u64 linear, 
 	at = vm_gpa_to_va(v->vm, gpa, len, access & WALK_WRITE);
 	if (!at)
 		return -ENXIO;
-	if (access & WALK_WRITE)
+	if (access & WALK_WRITE) {
 		memcpy(at, buf, len);
-	else
+		vm_mark_dirty(v->vm, gpa);
+	} else {
 		memcpy(buf, at, len);
+	}
 	return 0;
 }
 

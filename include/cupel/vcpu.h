@@ -60,7 +60,6 @@ struct vcpu {
 		bool behind; /* the guest's record could not be written last time */
 		u64 ticks; /* stolen so far */
 	} steal;
-	u32 syncs; /* times it has held nothing of guest memory; read by vm_quiesce() */
 
 	/* Written by others too. */
 	u32 requests __cacheline_aligned;

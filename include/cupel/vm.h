@@ -63,8 +63,40 @@ struct mem_slot {
 	u64 size;
 	paddr_t pa; /* contiguous, unless `frame` says otherwise */
 	u32 flags;
-	paddr_t *frame; /* page n is at frame[n], once any has been moved; entries change under slots_lock */
+	paddr_t *frame; /* page n is at frame[n], once any has been moved; entries change in vm_hold() */
 	u64 *dirty; /* a bit a page, set atomically by anyone; with SLOT_DIRTY_LOG */
+};
+
+/* Where gpa of this slot is now. */
+static inline paddr_t slot_pa(const struct mem_slot *s, gpaddr_t gpa)
+{
+	/* Acquire: pairs with the releases in core/page_mover.c, of the array and of each entry. */
+	const paddr_t *frame = load_acquire(&s->frame);
+	u64 offset = gpa - s->gpa;
+
+	if (likely(!frame))
+		return s->pa + offset;
+	return load_acquire(&frame[offset >> PAGE_SHIFT]) + (offset & (PAGE_SIZE - 1));
+}
+
+/*
+ * What a frame is filled with when its page has moved elsewhere. As code it is undefined on both
+ * architectures (UDF, UD2), as a page-table entry it points at nothing.
+ */
+#define FRAME_POISON 0x00000b0f00000b0fUL
+
+/* Pieces of the machine's memory that a VM has got for its slots: they come back when it is gone. */
+#define VM_MAX_MEMORY 64
+struct vm_memory {
+	void *va;
+	u32 order;
+};
+
+/* vm->moving: a page on its way to another frame. */
+enum vm_moving {
+	VM_STILL,
+	VM_GATHERING, /* every vCPU is asked to stand still, and does until this is over */
+	VM_COPYING /* they do; nobody may look an address up */
 };
 
 /* In vm->generation while a change is under way: nothing may be looked up and kept. */
@@ -106,11 +138,15 @@ struct vm {
 	struct mem_slots *slots; /* published with release; readers load with acquire */
 	u64 generation; /* of `slots`, or that with GENERATION_BUSY: what page caches compare */
 	u32 dirty_slots; /* slots with SLOT_DIRTY_LOG */
+	u32 moving; /* enum vm_moving: changed under slots_lock */
 	spinlock_t slots_lock; /* one change of slots or frames at a time; held over its waits: never by readers */
 	spinlock_t gpc_lock; /* guards gpcs and the links of that list */
 	struct gpc *gpcs; /* active page caches */
 	u64 invalidating; /* invalidations under way; written under gpc_lock */
 	u64 invalidations; /* that have ended; written under gpc_lock, read by gpc_refresh() */
+	struct vm_memory memory[VM_MAX_MEMORY];
+	u32 nr_memory;
+	struct page_mover *mover; /* frames that pages move to; guarded by slots_lock */
 	struct evtchn_domain *evtchn; /* NULL without xen */
 	struct xen_vm *xen; /* likewise */
 	spinlock_t lock; /* guards state changes, stop_reason */
@@ -136,6 +172,8 @@ struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_siz
 		     const char **why);
 /* All vCPUs must be put and off the run queues. */
 void vm_destroy(struct vm *vm);
+/* Memory for a slot, zeroed, 2^order pages; NULL = none left. It is freed when the VM is. Thread context. */
+void *vm_memory_alloc(struct vm *vm, unsigned int order);
 /* Make a VM's boot vCPU runnable. */
 void vm_start(struct vm *vm);
 /*
@@ -152,11 +190,14 @@ bool vm_running(struct vm *vm);
  * tries again. May be called by a vCPU's owner from an exit: it counts as holding nothing while it waits.
  * -EINVAL, -ENOENT, -EEXIST, -ENOSPC, -ENOMEM, as one would think.
  */
-int vm_add_slot(struct vm *vm, const struct mem_slot *s);
+int vm_add_slot(struct vm *vm, const struct mem_slot *s); /* its gpa, size, pa and flags */
 int vm_delete_slot(struct vm *vm, gpaddr_t gpa); /* gpa: where the slot begins */
 int vm_move_slot(struct vm *vm, gpaddr_t gpa, gpaddr_t to);
 int vm_set_slot_flags(struct vm *vm, gpaddr_t gpa, u32 flags); /* read-only, dirty log */
-/* Move the page at gpa to another frame: the contents stay, the generation too, the old frame is poisoned. */
+/*
+ * Move gpa's page to another frame: the contents stay, the generation too, the old frame is poisoned. The
+ * VM's vCPUs stand still while the page is copied.
+ */
 int vm_move_page(struct vm *vm, gpaddr_t gpa);
 /* Fetch and clear the log of the slot that begins at gpa into bitmap[words]; its pages are caught again. */
 int vm_dirty_log(struct vm *vm, gpaddr_t gpa, u64 *bitmap, u32 words);
@@ -170,14 +211,23 @@ bool vm_fault(struct vcpu *v, gpaddr_t gpa, bool write);
 /* Wait until no vCPU of this VM can hold what it found in its slots before. As the changes above. */
 void vm_quiesce(struct vm *vm);
 
+/*
+ * Looking up. What these two find stays good for a vCPU's owner until that vCPU next serves requests; for
+ * anybody else until the section of guest_srcu ends in which it was found, and it says only where the
+ * page was: such users read and write through a page cache, or by the copies below.
+ */
 const struct mem_slot *vm_find_slot(struct vm *vm, gpaddr_t gpa);
-/* Host pointer to [gpa, gpa+len) if it lies in one slot (and is writable when asked), else NULL. */
+/*
+ * Host pointer to [gpa, gpa+len) if that lies in one slot, and in one page once a page of the slot has
+ * moved (and is writable when asked), else NULL. Who writes there calls vm_mark_dirty().
+ */
 void *vm_gpa_to_va(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
 /* Whether all of [gpa, gpa+len) is memory (and writable when asked), in however many slots. */
 bool vm_is_memory(struct vm *vm, gpaddr_t gpa, u64 len, bool write);
 /*
  * Copy out of and into guest memory, over the borders of slots; `from` NULL writes zeroes. The guest may
- * write meanwhile: look at the copy only. -EFAULT before a byte is copied. Any context.
+ * write meanwhile: look at the copy only. -EFAULT before a byte is copied. Any context, but not inside a
+ * section of guest_srcu: they wait while a page is copied to another frame.
  */
 int vm_copy_from(struct vm *vm, void *to, gpaddr_t gpa, u64 len);
 int vm_copy_to(struct vm *vm, gpaddr_t gpa, const void *from, u64 len);
@@ -205,11 +255,15 @@ int arch_vm_init(struct vm *vm, const void *image, u64 image_size, const char **
 void arch_vm_destroy(struct vm *vm);
 /*
  * Second-stage mapping of a slot that was just published, or removal of one. SLOT_DIRTY_LOG: pages, mapped
- * read-only; arch_stage2_map() of a page already mapped so makes it writable (no flags). Removal has done
- * the TLB flush on return where the machine can broadcast it (arm64); elsewhere the caller posts
- * VCPU_REQ_TLB to every vCPU and waits (vm_quiesce() does both).
+ * read-only; arch_stage2_map() of a page already mapped so makes it writable (no flags), -EEXIST: it is
+ * mapped as it should be. Removal has done the TLB flush on return where the machine can broadcast it
+ * (arm64); elsewhere the caller posts VCPU_REQ_TLB to every vCPU and waits (vm_quiesce() does both).
+ * Removal may take more away than it was asked to, when there is no memory for a table: vm_fault() brings
+ * that back.
  */
 int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags);
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size);
+/* Copy a page of a guest's to another frame, for its instruction fetches and uncached accesses too. */
+void arch_page_copy(void *to, const void *from);
 
 #endif

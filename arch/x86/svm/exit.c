@@ -342,6 +342,8 @@ static enum vcpu_exit nested_fault(struct vcpu *v, struct vmcb *b)
 	u64 info = b->exit_info1;
 	const struct mem_slot *s = vm_find_slot(v->vm, gpa);
 
+	if (s && vm_fault(v, gpa, info & SVM_NPF_WRITE))
+		return VCPU_EXIT_RESUME;
 	if (s)
 		slot_fault(v, s, gpa, info);
 	else if (info & SVM_NPF_FETCH)

@@ -77,7 +77,7 @@ void svm_flush_commit(struct vcpu *v, struct vmcb *b);
 
 /* npt.c */
 int npt_create(struct vm *vm);
-int npt_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, bool writable);
+int npt_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags);
 void npt_unmap(struct vm *vm, gpaddr_t gpa, u64 size);
 void npt_destroy(struct vm *vm);
 /* Entry that maps gpa, 0 = none. For reports. */

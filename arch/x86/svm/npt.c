@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Nested paging: guest-physical to physical, in the CPU's own long-mode format with four levels and
- * the largest pages that fit. Must only ever map what a memory slot names. Called under vm->lock;
- * whoever takes a mapping away flushes. (AMD APM vol. 2, 5.3 and 15.25)
+ * the largest pages that fit. Must only ever map what a memory slot names. Called under vm->lock, which
+ * guards the tables; whoever takes a mapping away flushes. (AMD APM vol. 2, 5.3 and 15.25)
  */
 #include "internal.h"
 #include <cupel/errno.h>
@@ -65,12 +65,29 @@ static u64 *split(struct vm *vm, u64 *entry, u32 level)
 	return table;
 }
 
+/* A table stands where a large page would go: it is filled, since the CPU may have it cached. */
+static bool table_at(const struct vm *vm, gpaddr_t gpa, u32 level)
+{
+	const u64 *table = vm->arch.root[0].table;
+
+	for (u32 at = NPT_TOP;; at--) {
+		u64 entry = table[index_at(gpa, at)];
+
+		if (!(entry & NPT_P) || is_leaf(entry, at))
+			return false;
+		if (at == level)
+			return true;
+		table = table_of(entry);
+	}
+}
+
 /* The largest level that a page at gpa and pa may have, with `left` bytes to map. */
-static u32 best_level(gpaddr_t gpa, paddr_t pa, u64 left)
+static u32 best_level(const struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 left)
 {
 	u32 level = svm_features.pages_1g ? 2 : 1;
 
-	while (level && ((gpa | pa) & (level_size(level) - 1) || left < level_size(level)))
+	while (level && ((gpa | pa) & (level_size(level) - 1) || left < level_size(level) ||
+			 table_at(vm, gpa, level)))
 		level--;
 	return level;
 }
@@ -93,14 +110,25 @@ static u64 *entry_at(struct vm *vm, gpaddr_t gpa, u32 level)
 	}
 }
 
-int npt_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, bool writable)
+/* Whether a leaf of whatever size already lets gpa through as asked. */
+static bool mapped_so(const struct vm *vm, gpaddr_t gpa, bool writable)
 {
+	u64 entry = npt_lookup(vm, gpa);
+
+	return entry & NPT_P && (entry & NPT_W || !writable);
+}
+
+int npt_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags)
+{
+	bool writable = !(slot_flags & (SLOT_READONLY | SLOT_DIRTY_LOG));
 	u64 flags = NPT_P | NPT_U | (writable ? NPT_W : 0);
 
 	if (gpa + size > NPT_MAX_GPA || gpa + size < gpa)
 		return -ERANGE;
+	if (size == PAGE_SIZE && mapped_so(vm, gpa, writable))
+		return -EEXIST;
 	while (size) {
-		u32 level = best_level(gpa, pa, size);
+		u32 level = slot_flags & SLOT_DIRTY_LOG ? 0 : best_level(vm, gpa, pa, size);
 		u64 *entry = entry_at(vm, gpa, level);
 
 		if (!entry)
@@ -130,7 +158,10 @@ static gpaddr_t unmap_step(struct vm *vm, gpaddr_t gpa, gpaddr_t end)
 			return next;
 		}
 		table = is_leaf(*entry, at) ? split(vm, entry, at) : table_of(*entry);
-		BUG_ON(!table); /* half of a large page must go, and no table can hold the rest */
+		if (!table) { /* none for the rest: it goes too, and comes back by faults */
+			WRITE_ONCE(*entry, 0);
+			return next;
+		}
 	}
 }
 

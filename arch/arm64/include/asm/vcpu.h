@@ -45,12 +45,10 @@ struct guest_ctx {
 #define NR_STAGE2_ROOTS 1
 
 struct stage2 {
-	u64 *table; /* level 1; entries change under the VM's lock only */
+	u64 *table; /* level 1; entries change under s2_lock of stage2.c */
 	u64 vttbr; /* table and VMID, as VTTBR_EL2 wants them */
 	u64 pages; /* table pages below the root */
 };
-
-#define GUEST_MAX_CHUNKS 30 /* pieces of RAM, and the read-only page: within MAX_SLOTS */
 
 struct arch_vm {
 	struct stage2 s2[NR_STAGE2_ROOTS];
@@ -60,11 +58,6 @@ struct arch_vm {
 	struct gpc *steal; /* records of stolen time, one a vCPU; NULL without steal=on */
 	u64 cntvoff; /* guest's virtual counter = arch_counter() - this */
 	spinlock_t psci_lock; /* guards power-on of this VM's vCPUs and their `reset` mailboxes */
-	struct guest_memory {
-		void *va;
-		u32 order;
-	} memory[GUEST_MAX_CHUNKS]; /* what the VM's slots are made of */
-	u32 nr_memory;
 };
 
 /*

@@ -54,7 +54,7 @@ struct vcpu_backend {
 	void (*dump)(const struct vcpu *v);
 	/* The second stage of a VM: root 0. Under vm->lock. */
 	int (*stage2_create)(struct vm *vm);
-	int (*stage2_map)(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, bool writable);
+	int (*stage2_map)(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags);
 	void (*stage2_unmap)(struct vm *vm, gpaddr_t gpa, u64 size);
 	void (*stage2_destroy)(struct vm *vm);
 	/* This vCPU's translations may be stale: flush before the next entry. Owner. */
