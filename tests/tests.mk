@@ -24,8 +24,9 @@ UNIT_RENAME := -Dsnprintf=cupel_snprintf -Dvsnprintf=cupel_vsnprintf
 UNIT_LIBC := memcpy memmove memset memcmp memchr strlen strnlen strcmp strncmp strchr strrchr strstr \
 	strtoul
 
-UNIT_CFLAGS := -std=gnu11 $(if $(filter release,$(SAN)),-O2,-O1) -g -fno-common -fno-strict-aliasing -fno-omit-frame-pointer \
-	$(if $(filter-out release,$(SAN)),-DCONFIG_DEBUG=1) -D_GNU_SOURCE $(UNIT_RENAME) -Iinclude -Ihost/include \
+UNIT_CFLAGS := -std=gnu11 $(if $(filter release,$(SAN)),-O2,-O1 -DCONFIG_DEBUG=1) -g -fno-common \
+	-fno-strict-aliasing -fno-omit-frame-pointer -fno-delete-null-pointer-checks \
+	-D_GNU_SOURCE $(UNIT_RENAME) -Iinclude -Ihost/include \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unused-parameter \
 	-Wno-missing-field-initializers -Werror -pthread $(UNIT_SAN_$(SAN))
 # The code under test sees the freestanding headers, the tests those of the host.

@@ -16,6 +16,7 @@ HELP = """\
   torture NAME …       race one part of it against all that can get in its way
   check                build and run every test
   mutants [NAME …]     break the code on purpose; a test must notice each time
+  models [NAME …]      what spin says of the models in tests/models
   symbolize [LOG]      a panic's backtrace with function, file and line
   report …             figures and plots from JSON rows
   setup                install what is missing on Debian 12 or 13
@@ -59,6 +60,10 @@ def mutants(words):
     return tool.main(words)
 
 
+def models(words):
+    return subprocess.run([PYTHON, os.path.join(ROOT, "tests/models/run"), *words], check=False).returncode
+
+
 def symbolize(words):
     from . import symbolize as tool
     if len(words) > 1:
@@ -75,7 +80,7 @@ def setup(words):
 
 
 COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "check": check, "mutants": mutants,
-            "symbolize": symbolize, "report": report, "setup": setup}
+            "models": models, "symbolize": symbolize, "report": report, "setup": setup}
 
 
 def help_of(command):

@@ -15,7 +15,7 @@ HELP = """\
 
 Build and run every test; one line a step, and at the end `N passed, N failed`.
 
-  --fast       without the second compiler, sanitizers, fuzzing and mutants
+  --fast       without the second compiler, sanitizers, fuzzing, models and mutants
   --slow       the largest machines, every mutant and longer fuzzing as well
   --bless      write tests/golden/ anew from what is measured now
   --only STEP  just this step (and what it needs); may be given several times
@@ -88,6 +88,8 @@ def all_steps(fast, slow, bless):
         found.append(Step("same bytes", ["tools/same-bytes"], needs=needs[:2]))
         found.append(Step("fuzz", ["tests/fuzz/run", *(["--slow"] if slow else [])],
                           count=closing_counts))
+        found.append(Step("models", [PYTHON, "tests/models/run", *(["--slow"] if slow else [])],
+                          wide=True, timeout=1200 if slow else 400, count=closing_counts))
     found.append(Step("system", system, needs=needs, wide=True, timeout=3000 if slow else 1200,
                       env={**env, **({"CUPEL_BLESS": "1"} if bless else {})}, count=system_counts))
     if not fast and glob.glob(os.path.join(ROOT, "tests/mutants/*.patch")):
