@@ -68,7 +68,8 @@ CFLAGS_COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-common -fno-strict-aliasi
 	-Wall -Wextra -Wundef -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla \
 	-Wno-unused-parameter -Wno-missing-field-initializers -Werror \
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections
-CFLAGS_CODE_arm64 := -mno-outline-atomics -mstrict-align -mgeneral-regs-only
+CFLAGS_CODE_arm64 := -mno-outline-atomics -mstrict-align -mgeneral-regs-only \
+	-falign-functions=4 -fno-align-loops -fno-align-jumps
 CFLAGS_CODE_x86 := -m64 -mno-red-zone -mgeneral-regs-only -mno-mmx -mno-sse -fno-pic
 CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden -include arch/arm64/include/asm/hidden.h \
 	$(if $(CLANG),,-mstack-protector-guard=global)
@@ -126,8 +127,8 @@ $(O)/cupel.sym.elf: $(OBJS) linker/$(ARCH).lds $(LIBS_$(ARCH))
 check_size = size=$$(stat -c %s $@); if [ $(BUILD) = release ] && [ $$size -gt $(IMAGE_LIMIT) ]; then \
 	echo "$@ is $$size bytes, above the limit of $(IMAGE_LIMIT)" >&2; mv $@ $@.too-large; exit 1; fi
 
-$(O)/cupel.bin: $(O)/cupel.sym.elf
-	$(Q)$(OBJCOPY) -O binary $< $@
+$(O)/cupel.bin: $(O)/cupel.sym.elf tools/pack-image
+	$(Q)tools/pack-image $< $@
 	$(Q)$(check_size)
 
 # QEMU's Multiboot loader takes 32-bit ELF only; the symbols stay in cupel.sym.elf.

@@ -9,8 +9,6 @@
 
 #include "../../drivers/uart/pl011.h"
 
-#define R_AARCH64_RELATIVE 1027 /* ELF for the Arm 64-bit Architecture, 5.7.6 */
-
 	.macro	adr_l reg, sym
 	adrp	\reg, \sym
 	add	\reg, \reg, :lo12:\sym
@@ -114,19 +112,17 @@ boot_halt:
 	wfi
 	b	boot_halt
 
-/* The image was linked at 0: every relocation adds where it is. x0-x5 are lost. */
+/* The image was linked at 0: every place in the table (tools/pack-image) gets added where it is. x0-x4 are lost. */
 relocate:
 	adr_l	x0, __image_start
 	adr_l	x1, __rela_start
-	adr_l	x2, __rela_end
-1:	cmp	x1, x2
-	b.hs	2f
-	ldp	x3, x4, [x1], #16
-	ldr	x5, [x1], #8
-	cmp	x4, #R_AARCH64_RELATIVE
-	b.ne	1b			/* R_AARCH64_NONE is the only other kind the linker emits */
-	add	x5, x5, x0
-	str	x5, [x3, x0]
+	mov	x2, x0
+1:	ldrh	w3, [x1], #2
+	cbz	w3, 2f
+	add	x2, x2, x3, lsl #3
+	ldr	x4, [x2]
+	add	x4, x4, x0
+	str	x4, [x2]
 	b	1b
 2:	ret
 

@@ -146,6 +146,9 @@ s64 pvtime_call(struct vcpu *v, u32 fn, u64 arg);
 #define SMCCC_NOT_SUPPORTED (-1L)
 int guest_smccc(struct vcpu *v, struct guest_ctx *ctx);
 
+/* hyp_xen.c: a hypercall of Xen's ABI. Enum vcpu_exit, or REENTER. */
+int guest_xen_call(struct vcpu *v, struct guest_ctx *ctx);
+
 /* sysregs.c */
 int exit_sysreg(struct vcpu *v, struct guest_ctx *ctx, u64 esr);
 void sysregs_init(void);

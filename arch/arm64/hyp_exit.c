@@ -7,6 +7,7 @@
 #include "hyp.h"
 
 #include <asm/trap.h>
+#include <asm/xen.h>
 #include <cupel/abi.h>
 #include <cupel/printk.h>
 
@@ -90,9 +91,15 @@ static int exit_unknown(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 	return guest_crash(v, "an exception that no guest should cause");
 }
 
+#define HVC_IMM(esr) ((esr) & 0xffff)
+#define HVC_ODD	     BIT(0) /* set in Xen's immediate, clear in that of the hot HVC #0 */
+_Static_assert(XEN_HVC & HVC_ODD, "exit_hvc()");
+
 static int exit_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
 	v->exits[EXIT_HVC]++;
+	if (unlikely(esr & HVC_ODD) && HVC_IMM(esr) == XEN_HVC && v->xen)
+		return guest_xen_call(v, ctx);
 	return guest_smccc(v, ctx);
 }
 

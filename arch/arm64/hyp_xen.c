@@ -17,6 +17,14 @@
 #include <cupel/xen.h>
 #include <string.h>
 
+int guest_xen_call(struct vcpu *v, struct guest_ctx *ctx)
+{
+	enum vcpu_exit exit = VCPU_EXIT_RESUME;
+
+	ctx->regs[0] = (u64)xen_hypercall(v, ctx->regs[16], ctx->regs, &exit);
+	return likely(exit == VCPU_EXIT_RESUME) ? guest_resume(v) : (int)exit;
+}
+
 /* --- Guest memory by its own addresses ---------------------------------------------------------- */
 
 /* Host pointer to [va, va + len), which lies in one page; NULL. */
