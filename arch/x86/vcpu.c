@@ -14,6 +14,7 @@
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
 #include <cupel/vm.h>
+#include <cupel/xen.h>
 #include <string.h>
 
 #define LOW_RAM_MAX   0xc0000000UL /* devices and the ROM lie between here and 4 GiB */
@@ -71,6 +72,8 @@ int arch_vcpu_init(struct vcpu *v)
 		err = fpu_vcpu_init(v);
 	if (!err)
 		err = vlapic_create(v);
+	if (!err)
+		err = guest_steal_init(v);
 	if (err) {
 		arch_vcpu_destroy(v);
 		return err;
@@ -81,6 +84,7 @@ int arch_vcpu_init(struct vcpu *v)
 
 void arch_vcpu_destroy(struct vcpu *v)
 {
+	guest_steal_destroy(v);
 	vlapic_destroy(v);
 	fpu_vcpu_destroy(v);
 	if (v->arch.insns)
@@ -143,7 +147,11 @@ static void reset(struct vcpu *v, bool init)
 	fpu_vcpu_reset(v);
 	memset(v->arch.dr, 0, sizeof(v->arch.dr));
 	insn_cache_flush(v);
+	walk_cache_flush(v);
 	backend->flush(v);
+	guest_steal_reset(v);
+	if (v->xen)
+		xen_vcpu_reset(v);
 }
 
 static void start(struct vcpu *v, const struct vcpu_start *s)
@@ -180,11 +188,14 @@ void arch_vcpu_requests(struct vcpu *v, u32 bits)
 {
 	if (bits & VCPU_REQ_TLB) {
 		insn_cache_flush(v);
+		walk_cache_flush(v);
 		backend->flush(v);
 	}
 	if (!(bits & VCPU_REQ_EVENT))
 		return;
 	take_events(v);
+	if (unlikely(v->arch.upcall_unknown))
+		xen_upcall_refresh(v);
 	vlapic_fold(v->arch.lapic);
 	if (!v->arch.wait_sipi)
 		backend->deliver(v);
@@ -198,7 +209,10 @@ bool arch_vcpu_wakeable(struct vcpu *v)
 		return true;
 	if (v->arch.wait_sipi)
 		return false;
-	return v->arch.nmi_pending || (backend->interrupts_on(v) && vlapic_wakeable(l));
+	if (v->arch.nmi_pending)
+		return true;
+	return backend->interrupts_on(v) &&
+	       (vlapic_wakeable(l) || (v->xen && xen_upcall_wakeable(v)));
 }
 
 u64 arch_vcpu_next_deadline(struct vcpu *v)

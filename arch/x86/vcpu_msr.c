@@ -7,8 +7,11 @@
 #include <asm/msr.h>
 #include <asm/virt.h>
 #include <asm/vlapic.h>
+#include <asm/xen.h>
 #include <cupel/arch.h>
 #include <cupel/printk.h>
+#include <cupel/vm.h>
+#include <cupel/xen.h>
 
 #define PAT_RESET 0x0007040600070406UL
 
@@ -68,6 +71,8 @@ static bool read_tsc(struct vcpu *v, u32 msr, u64 *value)
 static bool write_tsc(struct vcpu *v, u32 msr, u64 value)
 {
 	v->arch.tsc_offset = value - arch_counter();
+	if (v->xen)
+		xen_time_changed(v);
 	return true;
 }
 
@@ -298,6 +303,33 @@ bool guest_msr_write(struct vcpu *v, u32 msr, u64 value)
 	const struct msr_entry *e = find(msr);
 
 	return e && e->write(v, msr, value);
+}
+
+bool guest_msr_is_pv(u32 msr)
+{
+	return msr == XEN_MSR_HYPERCALL || msr == MSR_KVM_STEAL;
+}
+
+/* Without its word in the configuration a VM has no such register. */
+static bool has_pv_msr(const struct vcpu *v, u32 msr)
+{
+	return msr == XEN_MSR_HYPERCALL ? v->vm->config.xen : v->arch.steal != NULL;
+}
+
+bool guest_pv_msr_read(struct vcpu *v, u32 msr, u64 *value)
+{
+	if (!has_pv_msr(v, msr))
+		return false;
+	*value = msr == XEN_MSR_HYPERCALL ? 0 : guest_steal_msr(v);
+	return true;
+}
+
+bool guest_pv_msr_write(struct vcpu *v, u32 msr, u64 value)
+{
+	if (!has_pv_msr(v, msr))
+		return false;
+	return msr == XEN_MSR_HYPERCALL ? xen_hypercall_page(v, value) :
+					  guest_steal_set_msr(v, value);
 }
 
 void guest_msr_reset(struct vcpu *v)

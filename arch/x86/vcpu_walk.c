@@ -35,6 +35,7 @@ struct walk {
 	gpaddr_t table;
 	gpaddr_t entry; /* address of the one looked at */
 	u64 rights; /* W and U that every level granted, NX that any withheld */
+	struct walk_cache *keep; /* where to write the way down, or NULL */
 };
 
 static u32 index_bits(const struct walk *w)
@@ -94,6 +95,16 @@ static bool is_leaf(const struct walk *w, u64 entry)
 	if (w->entry_size == 4)
 		return w->p->cr4 & CR4_PSE;
 	return w->level <= 2;
+}
+
+static void keep_entry(struct walk *w, void *at, u64 entry)
+{
+	struct walk_cache *k = w->keep;
+
+	if (!k)
+		return;
+	k->entry[k->levels] = at;
+	k->value[k->levels++] = entry | PTE_A; /* mark() is going to set it */
 }
 
 /* The bits of the address above the page: a 4 MiB page of 32-bit paging has its upper ones in 20:13. */
@@ -182,10 +193,10 @@ static bool canonical(const struct guest_paging *p, u64 linear)
 	return !(p->efer & EFER_LMA) || (u64)((s64)(linear << unused) >> unused) == linear;
 }
 
-int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 access, gpaddr_t *gpa,
-	       u32 *error)
+static int walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 access,
+		struct walk_cache *keep, gpaddr_t *gpa, u32 *error)
 {
-	struct walk w = { .v = v, .p = p, .linear = linear, .access = access };
+	struct walk w = { .v = v, .p = p, .linear = linear, .access = access, .keep = keep };
 
 	*error = 0;
 	if (!(p->cr0 & CR0_PG)) {
@@ -209,6 +220,7 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 			return -EFAULT;
 		}
 		collect_rights(&w, entry);
+		keep_entry(&w, at, entry);
 		if (is_leaf(&w, entry))
 			return finish(&w, at, entry, gpa, error);
 		if (!pae_root(&w))
@@ -216,6 +228,76 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 		w.table = entry & (w.entry_size == 4 ? 0xfffff000 : PTE_ADDR);
 	}
 }
+
+int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 access, gpaddr_t *gpa,
+	       u32 *error)
+{
+	return walk(v, p, linear, access, NULL, gpa, error);
+}
+
+/* --- The last walk, kept ------------------------------------------------------------------------ */
+
+void walk_cache_flush(struct vcpu *v)
+{
+	v->arch.walk.page = ~0UL;
+}
+
+/* CR4 and AC decide whether the kernel may read a user's page. The rest is the same in all of long mode. */
+static u64 walk_mode(const struct guest_paging *p)
+{
+	return p->cr4 | (p->rflags & RFLAGS_AC) << 32;
+}
+
+static const u8 *kept(const struct walk_cache *k, const struct guest_paging *p, u64 linear)
+{
+	if (k->page != (linear & ~(u64)(PAGE_SIZE - 1)) || k->cr3 != p->cr3 ||
+	    k->mode != walk_mode(p))
+		return NULL;
+	for (u32 n = 0; n < k->levels; n++) {
+		if (READ_ONCE(*k->entry[n]) != k->value[n])
+			return NULL;
+	}
+	return k->va;
+}
+
+static const u8 *walk_and_keep(struct vcpu *v, const struct guest_paging *p, u64 linear)
+{
+	struct walk_cache *k = &v->arch.walk;
+	u64 page = linear & ~(u64)(PAGE_SIZE - 1);
+	gpaddr_t gpa;
+	u32 error;
+
+	walk_cache_flush(v);
+	k->levels = 0;
+	if (walk(v, p, page, WALK_READ, k, &gpa, &error))
+		return NULL;
+	k->va = vm_gpa_to_va(v->vm, gpa, PAGE_SIZE, false);
+	if (!k->va)
+		return NULL;
+	k->cr3 = p->cr3;
+	k->mode = walk_mode(p);
+	k->page = page;
+	return k->va;
+}
+
+bool guest_read_fast(struct vcpu *v, u64 linear, u32 *value)
+{
+	struct guest_paging p;
+	const u8 *page;
+
+	svm_backend.paging(v, &p);
+	if ((linear & (PAGE_SIZE - 1)) > PAGE_SIZE - sizeof(*value))
+		return false;
+	page = kept(&v->arch.walk, &p, linear);
+	if (unlikely(!page))
+		page = walk_and_keep(v, &p, linear);
+	if (!page)
+		return false;
+	*value = READ_ONCE(*(const u32 *)(page + (linear & (PAGE_SIZE - 1))));
+	return true;
+}
+
+/* --- Copies ------------------------------------------------------------------------------------- */
 
 /* The part that lies in one page. */
 static int copy_piece(struct vcpu *v, const struct guest_paging *p, u64 linear, void *buf, u32 len,

@@ -52,6 +52,34 @@ static bool deliver_nmi(struct vcpu *v, struct vmcb *b)
 	return false;
 }
 
+/*
+ * Xen's callback vector: not the APIC's business, and above all that is. True when it has to wait, and
+ * what the APIC has with it.
+ */
+static bool deliver_callback(struct vcpu *v, struct vmcb *b)
+{
+	int vector = xen_callback_pending(v);
+
+	if (vector < 0)
+		return false;
+	if (b->event_inj & SVM_EVENT_VALID || !(b->save.rflags & X86_RFLAGS_IF) ||
+	    b->int_state & SVM_SHADOW) {
+		window_open(b);
+		return true;
+	}
+	inject(v, b, SVM_EVENT_INTR | (u32)vector);
+	return false;
+}
+
+/* An interrupt that was to be injected, and something else goes first: back to where it came from. */
+static void take_back(struct vcpu *v, u8 vector)
+{
+	if (vlapic_in_service(v->arch.lapic, vector))
+		vlapic_unaccept(v->arch.lapic, vector);
+	else
+		vcpu_request_quiet(v, VCPU_REQ_EVENT); /* a callback: it is as pending as before */
+}
+
 /* A vector that TPR holds back: hear of it when the guest lowers CR8. */
 static void watch_cr8(struct vmcb *b, bool on)
 {
@@ -69,6 +97,8 @@ void svm_deliver(struct vcpu *v)
 
 	svm_tpr_from_guest(v, b);
 	if (v->arch.nmi_pending && deliver_nmi(v, b))
+		return;
+	if (unlikely(v->xen) && deliver_callback(v, b))
 		return;
 	vector = vlapic_pending(v->arch.lapic, &masked);
 	watch_cr8(b, masked);
@@ -135,7 +165,7 @@ void svm_exception(struct vcpu *v, u8 vector, bool has_error, u32 error)
 		v->arch.nmi_pending = true;
 		v->arch.nmi_blocked = false;
 	} else if (old & SVM_EVENT_VALID && (old & SVM_EVENT_TYPE) == SVM_EVENT_INTR) {
-		vlapic_unaccept(v->arch.lapic, old & SVM_EVENT_VECTOR);
+		take_back(v, old & SVM_EVENT_VECTOR);
 	}
 	inject(v, b, exception_event(vector, has_error, error));
 }

@@ -9,6 +9,7 @@
 #include <asm/trap.h>
 #include <asm/vlapic.h>
 #include <cupel/printk.h>
+#include <cupel/xen.h>
 
 typedef enum vcpu_exit (*heavy_fn)(struct vcpu *v, struct vmcb *b);
 
@@ -77,21 +78,61 @@ static enum vcpu_exit retry_light(struct vcpu *v, struct vmcb *b)
 	return VCPU_EXIT_RESUME;
 }
 
+/* Xen's hypercalls are numbered below this, with their argument registers as here. */
+#define XEN_HYPERCALLS 64
+
+static s64 xen_call(struct vcpu *v, struct vmcb *b, enum vcpu_exit *exit)
+{
+	const u64 *gpr = v->arch.gpr;
+	u64 arg[5] = { gpr[GPR_RDI], gpr[GPR_RSI], gpr[GPR_RDX], gpr[GPR_R10], gpr[GPR_R8] };
+
+	if (b->save.cpl)
+		return -XEN_EPERM;
+	if (!svm_long_mode(b))
+		return -XEN_ENOSYS; /* what it shares has the layout of 64-bit guests */
+	return xen_hypercall(v, b->save.rax, arg, exit);
+}
+
 static enum vcpu_exit vmmcall(struct vcpu *v, struct vmcb *b)
 {
+	bool xen = v->xen && b->save.rax < XEN_HYPERCALLS;
 	enum vcpu_exit exit = VCPU_EXIT_RESUME;
 	const struct insn *i;
 	u64 *gpr = v->arch.gpr;
 
-	if (b->save.cpl)
+	if (b->save.cpl && !xen)
 		return inject_ud(v, b);
 	i = fetch(v);
 	if (!i)
 		return VCPU_EXIT_RESUME;
 	v->exits[EXITS_HYPERCALL]++;
 	svm_skip(v, b, i->len);
-	b->save.rax = hypercall(v, b->save.rax, gpr[GPR_RDI], gpr[GPR_RSI], gpr[GPR_RDX], &exit);
+	b->save.rax = xen ? (u64)xen_call(v, b, &exit) :
+			    (u64)hypercall(v, b->save.rax, gpr[GPR_RDI], gpr[GPR_RSI], gpr[GPR_RDX],
+					   &exit);
 	return exit;
+}
+
+static enum vcpu_exit msr(struct vcpu *v, struct vmcb *b)
+{
+	u32 n = v->arch.gpr[GPR_RCX];
+	u64 value = (u32)b->save.rax | v->arch.gpr[GPR_RDX] << 32;
+	const struct insn *i;
+
+	if (!guest_msr_is_pv(n))
+		return retry_light(v, b);
+	i = fetch(v);
+	if (!i)
+		return VCPU_EXIT_RESUME;
+	v->exits[EXITS_MSR]++;
+	if (b->exit_info1 ? !guest_pv_msr_write(v, n, value) : !guest_pv_msr_read(v, n, &value))
+		return inject_gp(v, b);
+	if (!b->exit_info1) {
+		b->save.rax = (u32)value;
+		v->arch.gpr[GPR_RDX] = value >> 32;
+	}
+	svm_skip(v, b, i->len);
+	return VCPU_EXIT_RESUME;
 }
 
 /*
@@ -106,7 +147,7 @@ static u64 string_base(const struct vmcb *b, const struct insn *i, bool source)
 		return b->save.fs.base;
 	if (prefix == 0x65)
 		return b->save.gs.base;
-	if (b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L)
+	if (svm_long_mode(b))
 		return 0;
 	switch (prefix) {
 	case 0x26: return b->save.es.base;
@@ -182,7 +223,7 @@ static enum vcpu_exit cr_write(struct vcpu *v, struct vmcb *b)
 		return VCPU_EXIT_RESUME;
 	}
 	value = gpr_get(v, i->rm);
-	if (!(b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L))
+	if (!svm_long_mode(b))
 		value = (u32)value;
 	ok = b->exit_code == SVM_EXIT_CR_WRITE(8) ? svm_cr8_write(v, b, value) :
 						    svm_cr4_write(v, b, value);
@@ -381,7 +422,7 @@ static const heavy_fn heavy[HEAVY_TABLE] = {
 	[SVM_EXIT_HLT] = hlt,
 	[SVM_EXIT_INVLPGA] = inject_ud,
 	[SVM_EXIT_IOIO] = ioio,
-	[SVM_EXIT_MSR] = retry_light,
+	[SVM_EXIT_MSR] = msr,
 	[SVM_EXIT_TASK] = task_switch,
 	[SVM_EXIT_SHUTDOWN] = shutdown,
 	[SVM_EXIT_VMRUN] = inject_ud,

@@ -45,6 +45,11 @@ static inline u64 svm_cs_bits(const struct vmcb *b)
 	return bits;
 }
 
+static inline bool svm_long_mode(const struct vmcb *b)
+{
+	return b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L;
+}
+
 /* MOV to CR8 writes V_TPR only; the low half of TPR lives in the APIC alone. */
 static inline void svm_tpr_from_guest(struct vcpu *v, const struct vmcb *b)
 {

@@ -9,6 +9,7 @@
 #include <asm/trap.h>
 #include <asm/vlapic.h>
 #include <cupel/abi.h>
+#include <cupel/evtchn.h>
 
 #define OFFSET_IS(field, off) \
 	_Static_assert(offsetof(struct arch_vcpu, field) == (off), "entry.S finds " #field " here")
@@ -83,13 +84,30 @@ static __noinline enum svm_light light_cpuid(struct vcpu *v, struct vmcb *b)
 	return done(v);
 }
 
-/* The null hypercall only: what it costs is what a world switch costs. */
+/* EVTCHNOP_send by a 64-bit kernel: takes no lock, and never waits. */
+static __noinline enum svm_light light_send(struct vcpu *v, struct vmcb *b)
+{
+	u32 len, port;
+
+	if (b->save.rax != XEN_event_channel_op || v->arch.gpr[GPR_RDI] != EVTCHNOP_send ||
+	    b->save.cpl || !svm_long_mode(b))
+		return SVM_HEAVY;
+	len = insn_length(v, b);
+	if (!len || !guest_read_fast(v, v->arch.gpr[GPR_RSI], &port))
+		return SVM_HEAVY;
+	v->exits[EXITS_HYPERCALL]++;
+	b->save.rax = evtchn_send(v->vm, port);
+	skip_to(v, b, b->save.rip + len);
+	return done(v);
+}
+
+/* Of Cupel's the null hypercall only: what it costs is what a world switch costs. */
 static __noinline enum svm_light light_hypercall(struct vcpu *v, struct vmcb *b)
 {
 	u32 len;
 
 	if ((u32)b->save.rax != HC_NULL || b->save.cpl)
-		return SVM_HEAVY;
+		return v->xen ? light_send(v, b) : SVM_HEAVY;
 	len = insn_length(v, b);
 	if (!len)
 		return SVM_HEAVY;
@@ -143,6 +161,10 @@ static __noinline enum svm_light light_msr(struct vcpu *v, struct vmcb *b)
 	svm_tpr_from_guest(v, b);
 	ok = b->exit_info1 ? msr_write(v, b, msr) : msr_read(v, b, msr);
 	if (!ok) {
+		if (guest_msr_is_pv(msr)) {
+			v->exits[EXITS_MSR]--; /* it is counted there */
+			return SVM_HEAVY;
+		}
 		svm_exception(v, X86_EXC_GP, true, 0);
 		return done(v);
 	}

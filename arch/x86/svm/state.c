@@ -132,7 +132,7 @@ void svm_paging(const struct vcpu *v, struct guest_paging *p)
 
 static enum insn_mode code_mode(const struct vmcb *b)
 {
-	if (b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L)
+	if (svm_long_mode(b))
 		return INSN_MODE_64;
 	if (!(b->save.cr0 & CR0_PE) || b->save.rflags & RFLAGS_VM)
 		return INSN_MODE_16;

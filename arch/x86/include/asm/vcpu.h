@@ -16,6 +16,7 @@ struct vcpu_backend;
 struct insn_cache;
 struct insn_cache_entry;
 struct fpu_state;
+struct guest_steal;
 
 /* Register numbers as instructions encode them. */
 enum gpr {
@@ -71,6 +72,20 @@ struct vcpu_context {
 	u32 root; /* index into arch_vm.root[] */
 };
 
+/*
+ * The last walk through the guest's page tables that was kept: it holds while every entry on the way is as
+ * it was read, until the second stage changes. Reads of a 64-bit guest's kernel only.
+ */
+#define WALK_LEVELS 5
+struct walk_cache {
+	u64 page; /* linear address; ~0 = nothing is kept */
+	u64 cr3, mode; /* with what it was walked */
+	u32 levels;
+	const u64 *entry[WALK_LEVELS];
+	u64 value[WALK_LEVELS];
+	const u8 *va; /* where the page is */
+};
+
 /* Only the owner CPU touches any of it; what others post goes through the vlapic's posted words. */
 struct arch_vcpu {
 	/* The world switch knows these by offset: svm/entry.S, checked in svm/run.c. */
@@ -105,6 +120,10 @@ struct arch_vcpu {
 	u64 mtrr_var[16]; /* base, mask */
 	u64 mtrr_fixed[11];
 	u64 misc_msr[9]; /* MSRs that only remember what was written: K7 counters, HWCR */
+	struct walk_cache walk;
+	struct guest_steal *steal; /* NULL without steal=on */
+	bool upcall_unknown; /* vcpu_info could not be read: look again after a refresh */
+	bool upcall_blind; /* and that found no memory */
 	bool check_flush; /* look at the account, and at the ASID, before the next entry */
 	u64 flushes_owed; /* debug account: second-stage and ASID flushes asked for … */
 	u64 flushes_done; /* … and those that an entry has carried out */

@@ -111,6 +111,13 @@ struct cpuid_regs guest_hv_leaf(const struct vcpu *v, u32 leaf, u32 sub);
 bool guest_msr_read(struct vcpu *v, u32 msr, u64 *value);
 bool guest_msr_write(struct vcpu *v, u32 msr, u64 value);
 void guest_msr_reset(struct vcpu *v);
+/*
+ * MSRs that belong to no CPU: their accesses may take long, and wait for other CPUs. Outside of the light
+ * exits only; false = #GP.
+ */
+bool guest_msr_is_pv(u32 msr);
+bool guest_pv_msr_read(struct vcpu *v, u32 msr, u64 *value);
+bool guest_pv_msr_write(struct vcpu *v, u32 msr, u64 value);
 bool guest_msr_range(u32 n, u32 *first, u32 *last); /* the n-th that a guest can reach */
 
 /* vcpu_walk.c: the guest's own page tables. */
@@ -123,6 +130,9 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 	       u32 *error);
 /* Copy to or from guest memory; errors as above (*linear is where), -ENXIO: no memory there either. */
 int guest_copy(struct vcpu *v, u64 *linear, void *buf, u32 len, u32 access, u32 *error);
+/* Read from the guest's kernel memory by the cache of its last walk; false: the long way is to be taken. */
+bool guest_read_fast(struct vcpu *v, u64 linear, u32 *value);
+void walk_cache_flush(struct vcpu *v);
 /* An instruction's operand could not be copied: give the guest its fault, or stop the VM. */
 enum emulate guest_copy_failed(struct vcpu *v, int err, u64 linear, u32 error, const char *what);
 
@@ -191,6 +201,21 @@ struct string_io {
 	u64 seg_base; /* of DS or the override for OUTS, of ES for INS */
 };
 enum emulate guest_pio_string(struct vcpu *v, const struct string_io *s);
+
+/* vcpu_xen.c; all for a VM with xen=on. The callback vector that is to be injected now, -1 = none. */
+int xen_callback_pending(struct vcpu *v);
+/* An upcall through the callback vector would end a HLT. Not loaded. */
+bool xen_upcall_wakeable(struct vcpu *v);
+/* Serve upcall_unknown. Owner, outside every read section. */
+void xen_upcall_refresh(struct vcpu *v);
+bool xen_hypercall_page(struct vcpu *v, u64 value); /* write of XEN_MSR_HYPERCALL; false = #GP */
+
+/* vcpu_steal.c: MSR_KVM_STEAL, with steal=on. */
+int guest_steal_init(struct vcpu *v);
+void guest_steal_destroy(struct vcpu *v);
+void guest_steal_reset(struct vcpu *v);
+u64 guest_steal_msr(const struct vcpu *v);
+bool guest_steal_set_msr(struct vcpu *v, u64 value); /* false = #GP */
 
 /* vcpu_fpu.c */
 void fpu_cpu_init(void);

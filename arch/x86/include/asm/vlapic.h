@@ -81,6 +81,7 @@ int vlapic_pending(const struct vlapic *l, bool *masked);
 void vlapic_accept(struct vlapic *l, u8 vector); /* it is being injected: IRR -> ISR */
 void vlapic_unaccept(struct vlapic *l, u8 vector); /* it did not get there after all */
 void vlapic_eoi(struct vlapic *l);
+bool vlapic_in_service(const struct vlapic *l, u8 vector);
 /* An interrupt is there, posted or not, or its timer is due, that would end a HLT. Not loaded. */
 bool vlapic_wakeable(struct vlapic *l);
 /* Counter value at which its timer makes that true; ~0 = none. Not loaded. */
