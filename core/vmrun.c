@@ -18,7 +18,7 @@
 
 #include "core.h"
 
-#define MAX_VMS	  64
+#define MAX_VMS	  128
 #define MAX_GROUP 16
 
 #define CONFIG_FILE	"cupel.conf"
