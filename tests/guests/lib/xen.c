@@ -212,6 +212,15 @@ s64 evtchn_fifo_pages(u32 ports)
 	return err;
 }
 
+void evtchn_move_pages(void (*move)(void *page))
+{
+	if (!evtchn_fifo)
+		return;
+	move(array);
+	for (u32 cpu = 0; cpu < nr_vcpus; cpu++)
+		move(controls[cpu]);
+}
+
 static u64 *pending_word(u32 port)
 {
 	return (u64 *)(xen_shared + XEN_EVTCHN_PENDING) + port / 64;

@@ -57,6 +57,8 @@ s64 evtchn_reset(void);
 s64 evtchn_fifo_cpu(u32 cpu);
 s64 evtchn_fifo_pages(u32 ports);
 extern bool evtchn_fifo;
+/* Call it for each page that the ABI in use has, but for shared_info and vcpu_info. */
+void evtchn_move_pages(void (*move)(void *page));
 
 void evtchn_mask(u32 port);
 void evtchn_unmask(u32 port); /* as a guest does it: in memory, with the hypercall only if it is pending */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Xen's ABI has on x86 alone: leaves, the hypercall page and its MSR, calls from user mode, callbacks
+ * that a VM without the chips for them can't have.
+ */
+#include <xen.h>
+
+#define SLOTS (4096 / XEN_HYPERCALL_SLOT)
+
+static u8 page[4096] __aligned(4096);
+static u8 outside[2 * 4096] __aligned(4096);
+static u32 base;
+
+static void write_msr(void *value)
+{
+	wrmsr(XEN_MSR_HYPERCALL, *(u64 *)value);
+}
+
+static bool refused(u64 value)
+{
+	struct fault f;
+
+	return try_call(write_msr, &value, &f) && f.cause == VEC_GP;
+}
+
+static void test_leaves(void)
+{
+	struct cpuid time = cpuid(base + 3, 1), id = cpuid(base + 4, 0);
+
+	report(base == 0x40000000 && cpuid(base, 0).a == base + XEN_CPUID_MAX, "leaves at %x to %x",
+	       base, cpuid(base, 0).a);
+	report(cpuid(base + 1, 0).a >> 16 == 4, "version %x", cpuid(base + 1, 0).a);
+	report(cpuid(base + 2, 0).a == 1 && cpuid(base + 2, 0).b == XEN_MSR_HYPERCALL,
+	       "one hypercall page, MSR %x", cpuid(base + 2, 0).b);
+	report(cpuid(base + 3, 0).c && cpuid(base + 3, 0).c == cpuid(base + 3, 2).a && time.c,
+	       "TSC of %u kHz", cpuid(base + 3, 0).c);
+	report((id.a & XEN_CPUID_HVM_VCPU_ID) && id.b == 0, "vCPU id %u", id.b);
+	report((id.a & XEN_CPUID_HVM_DOMID) && id.c, "domain id %u", id.c);
+	report(cpuid_hv_base(0x65707543) == base + 0x100, "Cupel's leaves come next");
+}
+
+static void test_page(void)
+{
+	static const u8 call[] = { 0xb8, 0, 0, 0, 0, 0x0f, 0x01, 0xd9, 0xc3 };
+	u32 good = 0;
+
+	report(rdmsr(XEN_MSR_HYPERCALL) == 0, "the MSR reads as zero");
+	memset(outside, 0x11, sizeof(outside));
+	wrmsr(XEN_MSR_HYPERCALL, (u64)outside);
+	for (u32 n = 0; n < SLOTS; n++) {
+		const u8 *slot = outside + n * XEN_HYPERCALL_SLOT;
+
+		good += slot[0] == call[0] && slot[1] == n && !slot[2] && !slot[3] && !slot[4] &&
+			!memcmp(slot + 5, call + 5, 4) && slot[9] == 0xcc && slot[31] == 0xcc;
+	}
+	report(good == SLOTS, "%u calls of %u", good, SLOTS);
+	report(outside[4096] == 0x11, "and no more than a page");
+	report(refused((u64)page | 1), "a second page refused");
+	report(refused(0xfee00000) && refused(GUEST_X86_ROM) && refused(1UL << 51),
+	       "what is no memory of ours to write refused");
+}
+
+static s64 user_answer[3];
+
+static void user(void)
+{
+	user_answer[0] = xen_call_raw(XEN_version, XENVER_version, 0, 0, 0);
+	user_answer[1] = xen_call_raw(XEN_event_channel_op, EVTCHNOP_send, (u64)user_answer, 0, 0);
+	user_answer[2] = xen_call_raw(63, 0, 0, 0, 0);
+	__asm__ volatile("ud2");
+}
+
+static void enter_user(void *arg)
+{
+	user_enter(user);
+}
+
+static void test_user(void)
+{
+	struct fault f;
+
+	report(try_call(enter_user, NULL, &f) && f.cause == VEC_UD, "user mode is back");
+	report(user_answer[0] == -XEN_EPERM && user_answer[1] == -XEN_EPERM &&
+		       user_answer[2] == -XEN_EPERM,
+	       "calls from there: %ld %ld %ld", user_answer[0], user_answer[1], user_answer[2]);
+}
+
+static s64 set_callback(u64 value)
+{
+	struct {
+		u16 domid, pad;
+		u32 index;
+		u64 value;
+	} p = { DOMID_SELF, 0, HVM_PARAM_CALLBACK_IRQ, value };
+
+	return xen_call(XEN_hvm_op, HVMOP_set_param, (u64)&p, 0, 0);
+}
+
+static s64 set_vector(u32 vcpu, u8 vector)
+{
+	struct {
+		u32 vcpu;
+		u8 vector;
+	} p = { vcpu, vector };
+
+	return xen_call(XEN_hvm_op, HVMOP_set_evtchn_upcall_vector, (u64)&p, 0, 0);
+}
+
+static void test_callbacks(void)
+{
+	report(set_callback(5) < 0 && set_callback(1UL << 56 | 3 << 11) < 0, "GSI and INTx refused");
+	report(set_callback(2UL << 56 | 14) < 0 && set_vector(0, 14) == -XEN_EINVAL,
+	       "vectors of exceptions refused");
+	report(set_vector(99, 0x80) == -XEN_ENOENT, "a vCPU that is not there refused");
+	report(!set_callback(2UL << 56 | 0x80) && !set_callback(0), "a vector, and off again");
+	report(xen_call_raw(63, 0, 0, 0, 0) == -XEN_ENOSYS, "a call that is none refused");
+	report(xen_call_raw(XEN_grant_table_op, 0, 0, 0, 0) == -XEN_ENOSYS, "grant tables refused");
+}
+
+int guest_main(void)
+{
+	if (cmdline_get("absent")) {
+		report(!xen_find() && refused((u64)page), "no leaves, no MSR");
+		report(xen_call_raw(XEN_version, 0, 0, 0, 0) == -1, "no calls");
+		return 0;
+	}
+	base = cpuid_hv_base(XEN_CPUID_EBX);
+	report(xen_find(), "found");
+	test_leaves();
+	test_page();
+	test_user();
+	test_callbacks();
+	return 0;
+}
