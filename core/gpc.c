@@ -4,18 +4,31 @@
  * valid -> (invalidated) active, not valid -> …. Must never hold a lock that a reader wants while it waits
  * for readers, and never give out an address that an invalidation has missed.
  *
- * Locks, in their order: refresh_lock of a cache (held over waits: one refresh, activation or
- * deactivation at a time), gpc_lock of the VM (the list, and every change of `valid`), lock of a cache
- * (rwlock kinds: taken by readers). No interrupt handler takes the first two.
+ * An address is replaced in three steps: `valid` goes to GPC_INVALID; wait until no section that may have seen
+ * it valid is left; write, and then set it with release. In the rwlock kinds, taking the lock is the wait.
  *
- * An address is replaced in three steps: valid = false; wait until no section that may have seen it set is
- * left; write, and then set it with release. In the rwlock kinds taking the lock is the wait. The SRCU
- * kinds wait at the end of a call, once for all the caches it marked, with no lock held but refresh_lock.
+ * Whoever takes a page away takes no lock to find its caches: the list is read in a section of its own domain,
+ * and a cache that comes off the list is kept until such sections have ended. Against a refresh that has looked
+ * the page up before, each side writes first and then looks at what the other writes (store buffering):
  *
- * A cache found not valid was marked by somebody who perhaps still waits: its readers may be inside. What
- * has to be waited for is therefore kept in the cache until its next address is published: the cookie of a
- * grace period, or (targeted) the CPUs in `draining`. So any number of updaters of one cache may wait side
- * by side, each for all the readers that matter.
+ *   gpc_invalidate(), and its caller          publish()
+ *     one more is under way                     valid = GPC_PENDING
+ *     full barrier                              full barrier
+ *     valid? -> GPC_INVALID                     any under way, or passed since? -> give up
+ *     wait for readers                          GPC_PENDING -> GPC_VALID, if it is that still
+ *
+ * An updater that finds a cache not valid may be the second one: the readers of the first may be inside. It
+ * waits for them too, unless nobody else is waiting. So any number of updaters wait side by side, each for all
+ * the readers that matter.
+ *
+ * targeted: an invalidation only reads the masks. A refresh moves the bits from `readers` to `draining`, waits
+ * for those CPUs, and clears them; all of it before it sets `valid`. A reader that found its bit set just before
+ * is in a section that this waits for; a later one sets it anew. Scanning before the move would miss the
+ * former. An invalidation that looks at `readers` first and `draining` second sees a bit in one of them.
+ *
+ * Locks, in their order: refresh_lock of a cache (held over waits: one refresh, activation or deactivation at
+ * a time), gpc_lock of the VM (changes of the list; what memory changes count), lock of a cache (rwlock kinds:
+ * taken by readers). No interrupt handler takes the first two.
  */
 #include <cupel/arch.h>
 #include <cupel/errno.h>
@@ -25,13 +38,21 @@
 #include <string.h>
 
 struct srcu guest_srcu;
+/* Whoever walks a VM's list: not in guest_srcu, so that updaters do not wait for one another there. */
+static struct srcu list_srcu;
+
+/* In vm->gpc_seq: invalidations under way, and above them those that have ended. */
+#define UNDER_WAY 0xffffUL
+#define ENDED	  0x10000UL
 
 /* A slot change may take long: who meets one so often in a row is told to come again. */
 #define REFRESH_TRIES 4
 
 int gpc_setup(void)
 {
-	return srcu_init(&guest_srcu, "guest");
+	int err = srcu_init(&guest_srcu, "guest");
+
+	return err ? err : srcu_init(&list_srcu, "gpc_list");
 }
 
 /* --- Readers ------------------------------------------------------------------------------------ */
@@ -71,7 +92,7 @@ void *gpc_get_locked(struct gpc *g, u32 len)
 		return NULL;
 	}
 	if (likely(gpc_check(g, len)))
-		return g->va;
+		return READ_ONCE(g->va);
 	gpc_put_locked(g);
 	return NULL;
 }
@@ -84,15 +105,16 @@ void gpc_put_locked(struct gpc *g)
 
 void gpc_mark_reader(struct gpc *g, u32 cpu)
 {
-	/* Full: before the look at `valid`. Pairs with the barrier in invalidate_one(). */
+	/* Full: before the look at `valid`. Pairs with the exchange in invalidate_one(). */
 	atomic_fetch_or_full(&g->readers[cpu / 64], BIT(cpu % 64));
 	count_shared_rmw();
 }
 
 /* --- Marking and waiting ------------------------------------------------------------------------ */
 
-/* What an updater has to wait for, of all the caches it has marked. */
+/* What an updater has to wait for, of all the caches it has looked at. */
 struct drain {
+	bool any; /* of what follows */
 	bool wait[NR_GPC_KINDS];
 	bool kicked; /* a vCPU that uses one in guest mode */
 	u64 cpus[NR_CPUS / 64]; /* targeted */
@@ -100,74 +122,94 @@ struct drain {
 
 static u32 mask_words(void)
 {
-	return (guest_srcu.nr_cpus + 63) / 64;
+	return DIV_ROUND_UP(guest_srcu.nr_cpus, 64U);
 }
 
-/* After the barrier that follows valid = false, and before anyone counts sections: see gpc_get(). */
-static void take_readers(struct gpc *g)
+/* Updaters of one cache beside each other may lose one. */
+static void bump(u64 *count)
+{
+	WRITE_ONCE(*count, READ_ONCE(*count) + 1);
+}
+
+/* Of the rwlock kinds; nothing in the others. */
+static unsigned long begin_write(struct gpc *g)
+{
+	unsigned long flags = 0;
+
+	if (g->kind <= GPC_TRYLOCK) {
+		flags = arch_irq_save();
+		write_lock(&g->lock);
+	}
+	return flags;
+}
+
+static void end_write(struct gpc *g, unsigned long flags)
+{
+	if (g->kind <= GPC_TRYLOCK) {
+		write_unlock(&g->lock);
+		arch_irq_restore(flags);
+	}
+}
+
+/* True when readers may have had it. In the rwlock kinds they are gone on return. */
+static bool invalidate_one(struct gpc *g)
+{
+	unsigned long flags = begin_write(g);
+	u8 was;
+
+	/*
+	 * Full: pairs with barrier B of a section and with the operation in gpc_mark_reader(). A reader
+	 * sees this, or its section and its bit are seen from here on.
+	 */
+	was = atomic_xchg_full(&g->valid, (u8)GPC_INVALID);
+	end_write(g, flags);
+	if (was != GPC_VALID)
+		return false;
+	bump(&g->counts.invalidations);
+	return true;
+}
+
+/*
+ * Another updater may still wait for readers of this cache, which it has made invalid. Acquire: pairs with the
+ * releases at the end of such waits.
+ */
+static bool other_waits(const struct gpc *g)
+{
+	return (load_acquire(&g->vm->gpc_seq) & UNDER_WAY) > 1 || load_acquire(&g->detaching);
+}
+
+static void add_readers(const struct gpc *g, struct drain *d)
 {
 	for (u32 i = 0; i < mask_words(); i++) {
-		if (READ_ONCE(g->readers[i]))
-			g->draining[i] |= atomic_xchg_full(&g->readers[i], 0UL);
+		/* Acquire: pairs with the exchange in take_readers(): `draining` second. */
+		u64 cpus = load_acquire(&g->readers[i]) | load_acquire(&g->draining[i]);
+
+		d->cpus[i] |= cpus;
+		d->wait[GPC_TARGETED] |= cpus != 0;
 	}
-}
-
-static void invalidate_locked(struct gpc *g)
-{
-	unsigned long flags = arch_irq_save();
-
-	write_lock(&g->lock);
-	WRITE_ONCE(g->valid, false);
-	write_unlock(&g->lock);
-	arch_irq_restore(flags);
-}
-
-/* Takes vm->gpc_lock for granted, as does all that follows down to wait_for(). */
-static void invalidate_one(struct gpc *g)
-{
-	g->counts.invalidations++;
-	if (g->kind <= GPC_TRYLOCK) {
-		invalidate_locked(g);
-		return;
-	}
-	WRITE_ONCE(g->valid, false);
-	/*
-	 * Pairs with barrier B of a section and the exchange in gpc_mark_reader(): a reader sees `valid`
-	 * as false, or its section and its bit are seen from here on.
-	 */
-	smp_mb();
-	if (g->kind == GPC_TARGETED)
-		take_readers(g);
-	else
-		g->cookie = srcu_cookie(&guest_srcu);
 }
 
 static void add_wait(struct gpc *g, struct drain *d)
 {
-	bool wait = false;
-
-	if (g->kind == GPC_TARGETED) {
-		for (u32 i = 0; i < mask_words(); i++) {
-			d->cpus[i] |= g->draining[i];
-			wait |= g->draining[i] != 0;
-		}
-	} else if (g->kind > GPC_TRYLOCK) {
-		wait = !srcu_done(&guest_srcu, g->cookie);
+	if (g->kind == GPC_TARGETED)
+		add_readers(g, d);
+	else if (g->kind > GPC_TRYLOCK)
+		d->wait[g->kind] = true;
+	if (g->flags & GPC_PINNED) {
+		vcpu_request(g->user, VCPU_REQ_GPC);
+		d->kicked = true;
 	}
-	d->wait[g->kind] |= wait;
-	g->counts.waits += wait;
+	if (d->kicked || d->wait[g->kind]) {
+		d->any = true;
+		bump(&g->counts.waits);
+	}
 }
 
-static void mark(struct gpc *g, struct drain *d)
+/* After a full barrier of the caller. True when readers may have had it. */
+static bool take_away(struct gpc *g)
 {
-	if (READ_ONCE(g->valid)) {
-		invalidate_one(g);
-		if (g->flags & GPC_PINNED) {
-			vcpu_request(g->user, VCPU_REQ_GPC);
-			d->kicked = true;
-		}
-	}
-	add_wait(g, d);
+	/* Acquire: whoever has exchanged it has said before that it waits. */
+	return load_acquire(&g->valid) != GPC_INVALID && invalidate_one(g);
 }
 
 /*
@@ -203,34 +245,68 @@ static void wait_for(struct vm *vm, const struct drain *d)
 
 static bool overlaps(const struct gpc *g, gpaddr_t gpa, u64 size)
 {
-	gpaddr_t page = ALIGN_DOWN(g->gpa, PAGE_SIZE);
+	gpaddr_t page = ALIGN_DOWN(READ_ONCE(g->gpa), PAGE_SIZE);
 
 	return page >= gpa ? page - gpa < size : size && gpa - page < PAGE_SIZE;
+}
+
+static void mark_range(struct vm *vm, gpaddr_t gpa, u64 size, struct drain *d)
+{
+	srcu_token_t token = srcu_read_lock(&list_srcu);
+
+	/* Acquire: pairs with the release in enlist(). */
+	for (struct gpc *g = load_acquire(&vm->gpcs); g; g = load_acquire(&g->next)) {
+		if (overlaps(g, gpa, size) && (take_away(g) || other_waits(g)))
+			add_wait(g, d);
+	}
+	srcu_read_unlock(&list_srcu, token);
 }
 
 void gpc_invalidate(struct vm *vm, gpaddr_t gpa, u64 size)
 {
 	struct drain d = { 0 };
 
-	spin_lock(&vm->gpc_lock);
-	for (struct gpc *g = vm->gpcs; g; g = g->next) {
-		if (overlaps(g, gpa, size))
-			mark(g, &d);
+	/* Full: before the looks at `valid`. Pairs with the barrier in publish(). */
+	atomic_fetch_add_full(&vm->gpc_seq, 1UL);
+	mark_range(vm, gpa, size, &d);
+	if (d.any)
+		wait_for(vm, &d);
+	/* Release: pairs with the acquire in other_waits(). */
+	atomic_fetch_add_release(&vm->gpc_seq, ENDED - 1);
+}
+
+/* targeted: to be waited for now; the next readers set their bits anew. With refresh_lock. */
+static void take_readers(struct gpc *g)
+{
+	for (u32 i = 0; i < mask_words(); i++) {
+		u64 cpus = READ_ONCE(g->readers[i]);
+
+		if (!cpus)
+			continue;
+		WRITE_ONCE(g->draining[i], cpus);
+		/* Full: pairs with the acquires in add_readers() and gpc_get(). */
+		atomic_fetch_and_full(&g->readers[i], ~cpus);
 	}
-	vm->invalidations++;
-	spin_unlock(&vm->gpc_lock);
-	wait_for(vm, &d);
 }
 
 /* After this nobody has the address, and nobody gets it. With refresh_lock. */
 static void detach(struct gpc *g)
 {
 	struct drain d = { 0 };
+	bool had;
 
-	spin_lock(&g->vm->gpc_lock);
-	mark(g, &d);
-	spin_unlock(&g->vm->gpc_lock);
-	wait_for(g->vm, &d);
+	WRITE_ONCE(g->detaching, true);
+	smp_mb(); /* before the exchange, for take_away() of another; and before the look at gpc_seq */
+	had = take_away(g);
+	if (g->kind == GPC_TARGETED)
+		take_readers(g);
+	if (had || g->kind == GPC_TARGETED || (load_acquire(&g->vm->gpc_seq) & UNDER_WAY))
+		add_wait(g, &d);
+	if (d.any)
+		wait_for(g->vm, &d);
+	for (u32 i = 0; i < mask_words(); i++)
+		store_release(&g->draining[i], 0UL); /* pairs with the acquire in add_readers() */
+	store_release(&g->detaching, false); /* pairs with the acquire in other_waits() */
 }
 
 /* --- Refresh ------------------------------------------------------------------------------------ */
@@ -238,31 +314,40 @@ static void detach(struct gpc *g)
 /* What was found, and as of when. */
 struct place {
 	void *va;
-	u64 generation, invalidations;
+	u64 generation, seq, invalidations;
 };
 
-/* Nothing has moved since, nor is about to. With vm->gpc_lock. */
-static bool still_there(const struct vm *vm, const struct place *p)
+/* False while anything is on its way. What memory changes count is guarded by gpc_lock. */
+static bool look_at_changes(struct vm *vm, struct place *p)
 {
-	return !vm->invalidating && vm->invalidations == p->invalidations &&
-	       READ_ONCE(vm->generation) == p->generation;
+	bool quiet;
+
+	spin_lock(&vm->gpc_lock);
+	p->seq = READ_ONCE(vm->gpc_seq);
+	p->invalidations = vm->invalidations;
+	p->generation = READ_ONCE(vm->generation);
+	quiet = !(p->seq & UNDER_WAY) && !vm->invalidating && !(p->generation & GENERATION_BUSY);
+	spin_unlock(&vm->gpc_lock);
+	return quiet;
+}
+
+/* Nothing has moved since, nor is about to. */
+static bool still_there(struct vm *vm, const struct place *p)
+{
+	struct place now;
+
+	return look_at_changes(vm, &now) && now.seq == p->seq &&
+	       now.invalidations == p->invalidations && now.generation == p->generation;
 }
 
 static int look_up(struct gpc *g, struct place *p)
 {
-	struct vm *vm = g->vm;
 	srcu_token_t token;
-	bool busy;
 
-	spin_lock(&vm->gpc_lock);
-	p->invalidations = vm->invalidations;
-	p->generation = READ_ONCE(vm->generation);
-	busy = vm->invalidating || (p->generation & GENERATION_BUSY);
-	spin_unlock(&vm->gpc_lock);
-	if (busy)
+	if (!look_at_changes(g->vm, p))
 		return -EAGAIN;
 	token = guest_read_lock();
-	p->va = vm_gpa_to_va(vm, g->gpa, g->len, !(g->flags & GPC_READONLY));
+	p->va = vm_gpa_to_va(g->vm, g->gpa, g->len, !(g->flags & GPC_READONLY));
 	guest_read_unlock(token);
 	return p->va ? 0 : -EFAULT;
 }
@@ -270,48 +355,35 @@ static int look_up(struct gpc *g, struct place *p)
 /* The address is what it was and nobody took it away: only the generation is new. */
 static bool renew(struct gpc *g, const struct place *p)
 {
-	bool same;
-
-	spin_lock(&g->vm->gpc_lock);
-	same = g->valid && g->va == p->va && still_there(g->vm, p);
-	if (same)
-		WRITE_ONCE(g->generation, p->generation);
-	spin_unlock(&g->vm->gpc_lock);
-	return same;
+	if (READ_ONCE(g->valid) != GPC_VALID || g->va != p->va || !still_there(g->vm, p))
+		return false;
+	WRITE_ONCE(g->generation, p->generation);
+	return true;
 }
 
-/* Nobody is inside. With vm->gpc_lock. */
+/* Nobody is inside, and it is not valid. */
 static void set_address(struct gpc *g, void *va, u64 generation)
 {
-	unsigned long flags = 0;
+	unsigned long flags = begin_write(g);
 
-	if (g->kind <= GPC_TRYLOCK) {
-		flags = arch_irq_save();
-		write_lock(&g->lock);
-	}
-	g->va = va;
+	WRITE_ONCE(g->va, va);
 	WRITE_ONCE(g->generation, generation);
-	memset(g->draining, 0, sizeof(g->draining));
-	/* Pairs with the acquire in gpc_check(). */
-	store_release(&g->valid, true);
-	if (g->kind <= GPC_TRYLOCK) {
-		write_unlock(&g->lock);
-		arch_irq_restore(flags);
-	}
+	end_write(g, flags);
 }
 
 static int publish(struct gpc *g, const struct place *p)
 {
-	int err = -EAGAIN;
+	u8 pending = GPC_PENDING;
 
-	spin_lock(&g->vm->gpc_lock);
-	if (still_there(g->vm, p)) {
-		err = p->va ? 0 : -EFAULT;
-		if (!err)
-			set_address(g, p->va, p->generation);
+	set_address(g, p->va, p->generation);
+	WRITE_ONCE(g->valid, GPC_PENDING);
+	smp_mb(); /* pairs with the one that begins gpc_invalidate() */
+	if (!still_there(g->vm, p)) {
+		WRITE_ONCE(g->valid, GPC_INVALID);
+		return -EAGAIN;
 	}
-	spin_unlock(&g->vm->gpc_lock);
-	return err;
+	/* Full, its release half pairs with the acquire in gpc_check(). Fails when it was taken meanwhile. */
+	return atomic_cmpxchg_full(&g->valid, &pending, (u8)GPC_VALID) ? 0 : -EAGAIN;
 }
 
 static int refresh_once(struct gpc *g)
@@ -324,7 +396,9 @@ static int refresh_once(struct gpc *g)
 	if (!err && renew(g, &p))
 		return 0;
 	detach(g);
-	return publish(g, &p);
+	if (!err)
+		return publish(g, &p);
+	return still_there(g->vm, &p) ? err : -EAGAIN;
 }
 
 /* With refresh_lock. */
@@ -344,7 +418,7 @@ static int refresh(struct gpc *g)
 
 static bool is_current(const struct gpc *g)
 {
-	return READ_ONCE(g->valid) && g->generation == READ_ONCE(*g->present);
+	return READ_ONCE(g->valid) == GPC_VALID && g->generation == READ_ONCE(*g->present);
 }
 
 int gpc_refresh(struct gpc *g)
@@ -381,19 +455,21 @@ int gpc_init(struct gpc *g, struct vm *vm, u32 flags, struct vcpu *user)
 /* On the VM's list, by its key. With vm->gpc_lock. */
 static void enlist(struct gpc *g)
 {
-	g->next = g->vm->gpcs;
-	g->vm->gpcs = g;
+	WRITE_ONCE(g->next, g->vm->gpcs);
+	store_release(&g->vm->gpcs, g); /* pairs with the acquires in mark_range() */
 }
 
-static void delist(struct gpc *g)
+/* It keeps its `next` for who stands on it. With vm->gpc_lock. */
+static bool delist(struct gpc *g)
 {
 	struct gpc **p = &g->vm->gpcs;
 
 	while (*p && *p != g)
 		p = &(*p)->next;
-	if (*p)
-		*p = g->next;
-	g->next = NULL;
+	if (!*p)
+		return false;
+	store_release(p, g->next); /* as above */
+	return true;
 }
 
 static void pin(struct gpc *g)
@@ -414,17 +490,21 @@ static void unpin(struct gpc *g)
 		*p = g->next_pin;
 }
 
-/* With refresh_lock. The key stays until there is another, and so does what has to be waited for. */
+/*
+ * With refresh_lock. Nobody has the address before it comes off the list, where an invalidation would have
+ * waited for its readers; nobody stands on it when this returns.
+ */
 static void withdraw(struct gpc *g)
 {
-	struct drain d = { 0 };
+	bool listed;
 
-	spin_lock(&g->vm->gpc_lock);
 	g->active = false;
-	mark(g, &d);
-	delist(g);
+	detach(g);
+	spin_lock(&g->vm->gpc_lock);
+	listed = delist(g);
 	spin_unlock(&g->vm->gpc_lock);
-	wait_for(g->vm, &d);
+	if (listed)
+		srcu_synchronize(&list_srcu, SRCU_ATOMIC_FAST);
 	unpin(g);
 }
 
@@ -432,13 +512,13 @@ static void withdraw(struct gpc *g)
 static void set_key(struct gpc *g, gpaddr_t gpa, u32 len)
 {
 	withdraw(g);
-	g->gpa = gpa;
-	g->len = len;
+	WRITE_ONCE(g->gpa, gpa);
+	WRITE_ONCE(g->len, len);
 	g->present = &g->vm->generation;
 	spin_lock(&g->vm->gpc_lock);
 	enlist(g);
-	g->active = true;
 	spin_unlock(&g->vm->gpc_lock);
+	g->active = true;
 	pin(g);
 }
 
@@ -470,13 +550,12 @@ int gpc_activate_va(struct gpc *g, void *va, u32 len)
 		return -EINVAL;
 	spin_lock(&g->refresh_lock);
 	withdraw(g);
-	g->gpa = INVALID_GPA;
-	g->len = len;
+	WRITE_ONCE(g->gpa, INVALID_GPA);
+	WRITE_ONCE(g->len, len);
 	g->present = &g->generation;
-	spin_lock(&g->vm->gpc_lock);
 	set_address(g, va, 0);
+	store_release(&g->valid, (u8)GPC_VALID); /* pairs with the acquire in gpc_check() */
 	g->active = true;
-	spin_unlock(&g->vm->gpc_lock);
 	pin(g);
 	spin_unlock(&g->refresh_lock);
 	return 0;

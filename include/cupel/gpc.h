@@ -52,12 +52,15 @@ static inline void guest_read_unlock(srcu_token_t token)
  */
 #define GPC_INNER BIT32(3)
 
-struct gpc_counts {
+struct gpc_counts { /* approximate where updaters of one cache meet */
 	u64 refreshes; /* that gave an address */
 	u64 again; /* tries that met an invalidation or a slot change */
 	u64 invalidations; /* times it went from valid to not, whoever did it */
 	u64 waits; /* times an updater waited for its readers */
 };
+
+/* gpc.valid. PENDING: its address is written, but may have been taken away meanwhile. */
+enum { GPC_INVALID, GPC_VALID, GPC_PENDING };
 
 struct gpc {
 	/* Read by readers. What they find with `valid` set was written while no reader could be inside. */
@@ -68,7 +71,7 @@ struct gpc {
 	u32 len; /* bytes that may be used at va, inside one page */
 	u8 kind; /* enum gpc_kind */
 	u8 flags;
-	bool valid; /* stored with release after va; loaded with acquire before it */
+	u8 valid; /* GPC_VALID is stored with release after va, loaded with acquire before it */
 	bool active; /* of updaters: it has a key */
 	rwlock_t lock; /* rwlock and trylock kinds: guards all of the above */
 	/* targeted: CPUs that have read since the last invalidation. A bit is set once, then only looked at. */
@@ -79,10 +82,9 @@ struct gpc {
 	gpaddr_t gpa; /* key, or INVALID_GPA when it caches hypervisor memory */
 	struct vcpu *user; /* GPC_PINNED: who is kicked out and re-checked */
 	struct gpc *next_pin; /* on user->pins */
-	/* Guarded by vm->gpc_lock, as are changes of va, len and valid. */
-	struct gpc *next; /* on the VM's list */
-	u64 cookie; /* SRCU kinds: of the last invalidation; who finds it done need not wait again */
-	u64 draining[NR_CPUS / 64]; /* targeted: CPUs whose sections may still have the last address */
+	struct gpc *next; /* on the VM's list; changed under vm->gpc_lock, walked without */
+	bool detaching; /* whoever has refresh_lock waits for readers */
+	u64 draining[NR_CPUS / 64]; /* targeted: their CPUs then; written under refresh_lock */
 	struct gpc_counts counts;
 } __cacheline_aligned;
 

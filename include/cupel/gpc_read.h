@@ -17,7 +17,7 @@ void gpc_mark_reader(struct gpc *g, u32 cpu);
 static inline bool gpc_check(const struct gpc *g, u32 len)
 {
 	/* Acquire: pairs with the release in publish(); va and len are those stored before it. */
-	if (unlikely(!load_acquire(&g->valid)) || unlikely(len > g->len))
+	if (unlikely(load_acquire(&g->valid) != GPC_VALID) || unlikely(len > READ_ONCE(g->len)))
 		return false;
 	return likely(READ_ONCE(g->generation) == READ_ONCE(*g->present));
 }
@@ -31,12 +31,12 @@ static inline void *gpc_get(struct gpc *g, u32 len)
 
 		/*
 		 * The section is counted in (barrier B); then the bit; then `valid`. Acquire: pairs with
-		 * the exchange in take_readers(): a bit that was set after it comes with valid = false.
+		 * take_readers(): a bit that was set after that comes with what `valid` was there.
 		 */
 		if (unlikely(!(load_acquire(&g->readers[cpu / 64]) & BIT(cpu % 64))))
 			gpc_mark_reader(g, cpu);
 	}
-	return likely(gpc_check(g, len)) ? g->va : NULL;
+	return likely(gpc_check(g, len)) ? READ_ONCE(g->va) : NULL;
 }
 
 static inline void gpc_put(struct gpc *g)

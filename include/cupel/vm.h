@@ -140,8 +140,9 @@ struct vm {
 	u32 dirty_slots; /* slots with SLOT_DIRTY_LOG */
 	u32 moving; /* enum vm_moving: changed under slots_lock */
 	spinlock_t slots_lock; /* one change of slots or frames at a time; held over its waits: never by readers */
-	spinlock_t gpc_lock; /* guards gpcs and the links of that list */
-	struct gpc *gpcs; /* active page caches */
+	spinlock_t gpc_lock; /* guards changes of the list of gpcs */
+	struct gpc *gpcs; /* active page caches; walked without a lock */
+	u64 gpc_seq; /* calls of gpc_invalidate() under way, and those that have ended: core/gpc.c */
 	u64 invalidating; /* invalidations under way; written under gpc_lock */
 	u64 invalidations; /* that have ended; written under gpc_lock, read by gpc_refresh() */
 	struct vm_memory memory[VM_MAX_MEMORY];
