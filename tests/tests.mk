@@ -93,6 +93,7 @@ UNIT_ENV := TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0 $(TSAN_OPTIONS)"
 
 .PHONY: unit unit-asan unit-tsan unit-build $(TESTS:%=unit-run-%)
 unit: $(TESTS:%=unit-run-%)
+unit-build: $(TESTS:%=$(UNIT)/test_%)
 $(TESTS:%=unit-run-%): unit-run-%: $(UNIT)/test_%
 	$(Q)$(UNIT_ENV) timeout 120 $< >$<.log 2>&1; code=$$?; cat $<.log; \
 	test $$code = 0 || { echo "$<: failed with $$code"; exit 1; }
