@@ -111,7 +111,7 @@ $(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
 COLD := $(wildcard core/selftest*.c core/torture*.c arch/*/selftest*.c drivers/firmware/*.c arch/*/guest_fdt.c \
 	arch/x86/vcpu_boot.c arch/x86/vcpu_hv.c) $(addprefix bench/,record.c table.c words.c origin.c idle_vm.c invalidate.c) \
 	$(addprefix core/,evtchn_ops.c evtchn_owed.c evtchn_poll.c evtchn_ports.c evtchn_vm.c vmrun.c vm_config.c config.c guest_image.c guest_load.c archive.c ktap.c \
-	slots_change.c quiesce.c dirty_log.c page_mover.c)
+	slots_change.c quiesce.c dirty_log.c page_mover.c xen_ops.c xen_pages.c xen_runstate.c xen_vcpu.c)
 $(patsubst %.c,$(O)/%.o,$(COLD)): CFLAGS += -Os
 
 $(O)/%.o: %.S Makefile

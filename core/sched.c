@@ -36,6 +36,7 @@
 #include <cupel/smp.h>
 #include <cupel/steal.h>
 #include <cupel/vm.h>
+#include <cupel/xen.h>
 
 #include "core.h"
 
@@ -186,6 +187,8 @@ static void arm_wake_timer(struct vcpu *v)
 {
 	u64 deadline = arch_vcpu_next_deadline(v);
 
+	if (unlikely(v->xen))
+		deadline = min(deadline, xen_vcpu_deadline(v));
 	if (deadline == ~0UL)
 		return;
 	v->wake_timer.fn = wake_timer_fired;
@@ -359,7 +362,8 @@ static struct vcpu *pick(struct run_queue *rq)
 /* Whether a halted vCPU has a reason to run. Also true for what ends or restarts it. */
 static bool may_run(struct vcpu *v)
 {
-	return (READ_ONCE(v->requests) & (VCPU_REQ_STOP | VCPU_REQ_RESET)) || arch_vcpu_wakeable(v);
+	return (READ_ONCE(v->requests) & (VCPU_REQ_STOP | VCPU_REQ_RESET)) || arch_vcpu_wakeable(v) ||
+	       (unlikely(v->xen) && xen_vcpu_wakeable(v));
 }
 
 static void block(struct vcpu *v)
@@ -396,10 +400,25 @@ static u32 state_after(enum vcpu_exit e)
 	}
 }
 
+/* For those whose time is accounted for; Xen's guests all are. */
+static __noinline void begin_stay(struct vcpu *v)
+{
+	steal_load(v);
+	if (v->xen)
+		xen_vcpu_load(v);
+}
+
+static __noinline void end_stay(struct vcpu *v, u32 state)
+{
+	steal_put(v, state);
+	if (v->xen)
+		xen_vcpu_put(v, state);
+}
+
 static void after_run(struct vcpu *v, enum vcpu_exit e)
 {
 	if (unlikely(v->steal.on))
-		steal_put(v, state_after(e));
+		end_stay(v, state_after(e));
 	switch (e) {
 	case VCPU_EXIT_BLOCK: block(v); break;
 	case VCPU_EXIT_OFF:
@@ -427,7 +446,7 @@ static void run_one(struct run_queue *rq, struct vcpu *v)
 		v->halted = false;
 		start_slice(rq);
 		if (unlikely(v->steal.on))
-			steal_load(v);
+			begin_stay(v);
 		vcpu_load(v);
 		e = vcpu_run(v);
 		vcpu_put(v);

@@ -11,6 +11,7 @@
 #include <cupel/sched.h>
 #include <cupel/smp.h>
 #include <cupel/vm.h>
+#include <cupel/xen.h>
 #include <string.h>
 
 #include "core.h"
@@ -218,9 +219,13 @@ static int set_up(struct vm *vm, const void *image, u64 image_size, const char *
 	*why = "no memory";
 	if (!err)
 		err = new_vcpus(vm, why);
+	if (!err && vm->config.xen)
+		err = xen_vm_init(vm);
 	if (!err)
 		err = init_arch(vm, image, image_size, why);
 	slots_created(vm);
+	if (err && vm->xen)
+		xen_vm_destroy(vm);
 	return err;
 }
 
@@ -255,6 +260,8 @@ void vm_destroy(struct vm *vm)
 {
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
 		BUG_ON(vm->vcpu[i]->cpu >= 0 || vm->vcpu[i]->sched_cpu >= 0);
+	if (vm->xen)
+		xen_vm_destroy(vm); /* others may deliver into the guest's memory until then */
 	arch_vm_destroy(vm);
 	destroy_vcpus(vm, vm->nr_vcpus);
 	free_vm(vm);

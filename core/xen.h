@@ -23,8 +23,9 @@ struct xen_vm {
 	spinlock_t lock;
 	gpaddr_t shared; /* where the guest has put shared_info; INVALID_GPA: in `page` */
 	void *page; /* shared_info before the guest has put it anywhere */
-	bool adding; /* a page is being, or has been, added to the guest's memory for it: atomic */
-	void *added; /* that page */
+	bool adding; /* memory is being made for it: atomic, guards the next two */
+	void *added; /* a page of ours that was added to the guest's memory, */
+	gpaddr_t added_at; /* and where it is now */
 	spinlock_t line_lock; /* guards line and len */
 	u32 len;
 	char line[XEN_LINE_MAX + 1]; /* of its console, not yet printed */

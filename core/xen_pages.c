@@ -42,45 +42,7 @@ void xen_place_vcpu_info(struct vcpu *v)
 		gpc_activate(g, x->shared + shared_offset(v), XEN_VCPU_INFO_SIZE);
 }
 
-/* Deliveries that found no page: their vCPUs look again. */
-static void kick_deferred(struct vm *vm)
-{
-	for (u32 i = 0; i < vm->nr_vcpus; i++)
-		vcpu_request(vm->vcpu[i], VCPU_REQ_EVTCHN);
-}
-
 /* --- shared_info -------------------------------------------------------------------------------- */
-
-static int add_page(struct vm *vm, gpaddr_t gpa)
-{
-	struct mem_slot slot = { .gpa = gpa, .size = PAGE_SIZE };
-	void *page = page_alloc();
-	int err;
-
-	if (!page)
-		return -XEN_ENOMEM;
-	slot.pa = va_to_pa(page);
-	err = vm_add_slot(vm, &slot);
-	if (err)
-		page_free(page);
-	else
-		vm->xen->added = page;
-	return err;
-}
-
-/* Where there is none. One page at most: a guest can't have the hypervisor's memory for the asking. */
-static int make_memory(struct vm *vm, gpaddr_t gpa)
-{
-	struct xen_vm *x = vm->xen;
-
-	/* Two at once: one gets it. Pairs with nothing, as `added` is looked at when the VM is gone. */
-	if (atomic_xchg_full(&x->adding, true))
-		return -XEN_ENOMEM;
-	if (!add_page(vm, gpa))
-		return 0;
-	WRITE_ONCE(x->adding, false);
-	return -XEN_ENOMEM;
-}
 
 /* A device's registers are no place for it. */
 static bool is_device(const struct vm *vm, gpaddr_t gpa)
@@ -129,6 +91,62 @@ static int activate_shared(struct vm *vm)
 	return settled(err);
 }
 
+static int add_page(struct vm *vm, gpaddr_t gpa)
+{
+	struct mem_slot slot = { .gpa = gpa, .size = PAGE_SIZE };
+	void *page = page_alloc();
+	int err;
+
+	if (!page)
+		return -XEN_ENOMEM;
+	slot.pa = va_to_pa(page);
+	err = vm_add_slot(vm, &slot);
+	if (err) {
+		page_free(page);
+		return err;
+	}
+	vm->xen->added = page;
+	vm->xen->added_at = gpa;
+	return 0;
+}
+
+/* The page that was added once goes there; with shared_info, if that is in it. */
+static int move_added(struct vm *vm, gpaddr_t gpa)
+{
+	struct xen_vm *x = vm->xen;
+	unsigned long flags;
+	int err = vm_move_slot(vm, x->added_at, gpa);
+
+	if (err)
+		return err;
+	spin_lock_irqsave(&x->lock, flags);
+	if (x->shared == x->added_at) {
+		deactivate_shared(vm);
+		x->shared = gpa;
+		activate_shared(vm);
+	}
+	x->added_at = gpa;
+	spin_unlock_irqrestore(&x->lock, flags);
+	return 0;
+}
+
+/*
+ * Where there is none. One page at most: a guest can't have the hypervisor's memory for the asking. A
+ * change of slots must not be waited for with a lock held; so of two at once one is turned away.
+ */
+static s64 make_memory(struct vm *vm, gpaddr_t gpa)
+{
+	struct xen_vm *x = vm->xen;
+	int err;
+
+	/* Full: pairs with the release below; who comes next sees `added` and `added_at`. */
+	if (atomic_xchg_full(&x->adding, true))
+		return -XEN_EBUSY;
+	err = x->added ? move_added(vm, gpa) : add_page(vm, gpa);
+	store_release(&x->adding, false);
+	return err ? -XEN_ENOMEM : 0;
+}
+
 /* With x->lock held. What is there goes along; where nothing is any more, the new page begins empty. */
 static s64 move_shared(struct vm *vm, gpaddr_t gpa)
 {
@@ -173,7 +191,7 @@ s64 xen_move_shared_info(struct vcpu *v, u64 gfn)
 	spin_lock_irqsave(&x->lock, flags);
 	err = gpa == x->shared ? 0 : move_shared(vm, gpa);
 	spin_unlock_irqrestore(&x->lock, flags);
-	kick_deferred(vm);
+	evtchn_memory_changed(vm);
 	return err;
 }
 
@@ -237,7 +255,7 @@ s64 xen_register_vcpu_info(struct vcpu *v, u64 gfn, u64 offset)
 	token = guest_read_lock();
 	arch_evtchn_upcall(v);
 	guest_read_unlock(token);
-	vcpu_request(v, VCPU_REQ_EVTCHN);
+	evtchn_memory_changed(v->vm);
 	return 0;
 }
 
