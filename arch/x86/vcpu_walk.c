@@ -23,8 +23,6 @@
 #define PTE_NX	 BIT(63)
 #define PTE_ADDR GENMASK(51, 12)
 
-#define RFLAGS_AC BIT(18)
-
 struct walk {
 	struct vcpu *v;
 	const struct guest_paging *p;
@@ -135,7 +133,7 @@ static bool rights_suffice(const struct walk *w)
 	if (user_access(w))
 		return user_page && (!(w->access & WALK_WRITE) || w->rights & PTE_W);
 	if (user_page && !(w->access & WALK_FETCH) && w->p->cr4 & CR4_SMAP &&
-	    !(w->p->rflags & RFLAGS_AC))
+	    !(w->p->rflags & X86_RFLAGS_AC))
 		return false;
 	return !(w->access & WALK_WRITE) || w->rights & PTE_W || !(w->p->cr0 & CR0_WP);
 }
@@ -242,59 +240,26 @@ void walk_cache_flush(struct vcpu *v)
 	v->arch.walk.page = ~0UL;
 }
 
-/* CR4 and AC decide whether the kernel may read a user's page. The rest is the same in all of long mode. */
-static u64 walk_mode(const struct guest_paging *p)
-{
-	return p->cr4 | (p->rflags & RFLAGS_AC) << 32;
-}
-
-static const u8 *kept(const struct walk_cache *k, const struct guest_paging *p, u64 linear)
-{
-	if (k->page != (linear & ~(u64)(PAGE_SIZE - 1)) || k->cr3 != p->cr3 ||
-	    k->mode != walk_mode(p))
-		return NULL;
-	for (u32 n = 0; n < k->levels; n++) {
-		if (READ_ONCE(*k->entry[n]) != k->value[n])
-			return NULL;
-	}
-	return k->va;
-}
-
-static const u8 *walk_and_keep(struct vcpu *v, const struct guest_paging *p, u64 linear)
+const u8 *walk_cache_fill(struct vcpu *v, u64 linear)
 {
 	struct walk_cache *k = &v->arch.walk;
 	u64 page = linear & ~(u64)(PAGE_SIZE - 1);
+	struct guest_paging p;
 	gpaddr_t gpa;
 	u32 error;
 
+	v->vm->arch.backend->paging(v, &p);
 	walk_cache_flush(v);
 	k->levels = 0;
-	if (walk(v, p, page, WALK_READ, k, &gpa, &error))
+	if (walk(v, &p, page, WALK_READ, k, &gpa, &error))
 		return NULL;
 	k->va = vm_gpa_to_va(v->vm, gpa, PAGE_SIZE, false);
 	if (!k->va)
 		return NULL;
-	k->cr3 = p->cr3;
-	k->mode = walk_mode(p);
+	k->cr3 = p.cr3;
+	k->mode = walk_mode(p.cr4, p.rflags);
 	k->page = page;
 	return k->va;
-}
-
-bool guest_read_fast(struct vcpu *v, u64 linear, u32 *value)
-{
-	struct guest_paging p;
-	const u8 *page;
-
-	svm_backend.paging(v, &p);
-	if ((linear & (PAGE_SIZE - 1)) > PAGE_SIZE - sizeof(*value))
-		return false;
-	page = kept(&v->arch.walk, &p, linear);
-	if (unlikely(!page))
-		page = walk_and_keep(v, &p, linear);
-	if (!page)
-		return false;
-	*value = READ_ONCE(*(const u32 *)(page + (linear & (PAGE_SIZE - 1))));
-	return true;
 }
 
 /* --- Copies ------------------------------------------------------------------------------------- */

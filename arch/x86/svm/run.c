@@ -84,16 +84,34 @@ static __noinline enum svm_light light_cpuid(struct vcpu *v, struct vmcb *b)
 	return done(v);
 }
 
+/* From the kernel's memory of a 64-bit guest; false: it takes the long way. */
+static inline bool read_word(struct vcpu *v, const struct vmcb *b, u64 linear, u32 *word)
+{
+	u64 in_page = linear & (PAGE_SIZE - 1);
+	const u8 *page;
+
+	if (unlikely(in_page > PAGE_SIZE - sizeof(*word)))
+		return false;
+	page = walk_lookup(v, linear, b->save.cr3, walk_mode(b->save.cr4, b->save.rflags));
+	if (unlikely(!page))
+		page = walk_cache_fill(v, linear);
+	if (unlikely(!page))
+		return false;
+	*word = READ_ONCE(*(const u32 *)(page + in_page));
+	return true;
+}
+
 /* EVTCHNOP_send by a 64-bit kernel: takes no lock, and never waits. */
 static __noinline enum svm_light light_send(struct vcpu *v, struct vmcb *b)
 {
+	u64 at = v->arch.gpr[GPR_RSI];
 	u32 len, port;
 
 	if (b->save.rax != XEN_event_channel_op || v->arch.gpr[GPR_RDI] != EVTCHNOP_send ||
 	    b->save.cpl || !svm_long_mode(b))
 		return SVM_HEAVY;
 	len = insn_length(v, b);
-	if (!len || !guest_read_fast(v, v->arch.gpr[GPR_RSI], &port))
+	if (!len || !read_word(v, b, at, &port))
 		return SVM_HEAVY;
 	v->exits[EXITS_HYPERCALL]++;
 	b->save.rax = evtchn_send(v->vm, port);

@@ -64,6 +64,7 @@ struct vcpu_backend {
 extern const struct vcpu_backend svm_backend;
 
 #define X86_RFLAGS_DF BIT(10)
+#define X86_RFLAGS_AC BIT(18)
 
 /* Exit counters: v->exits[], named in arch_exit_names[]. */
 enum exit_counter {
@@ -130,9 +131,29 @@ int guest_walk(struct vcpu *v, const struct guest_paging *p, u64 linear, u32 acc
 	       u32 *error);
 /* Copy to or from guest memory; errors as above (*linear is where), -ENXIO: no memory there either. */
 int guest_copy(struct vcpu *v, u64 *linear, void *buf, u32 len, u32 access, u32 *error);
-/* Read from the guest's kernel memory by the cache of its last walk; false: the long way is to be taken. */
-bool guest_read_fast(struct vcpu *v, u64 linear, u32 *value);
 void walk_cache_flush(struct vcpu *v);
+/* Walk anew, for reading by the kernel. Where the page of `linear` is; NULL: the long way is to be taken. */
+const u8 *walk_cache_fill(struct vcpu *v, u64 linear);
+
+/* CR4 and AC decide whether the kernel may read a user's page. The rest is the same in all of long mode. */
+static inline u64 walk_mode(u64 cr4, u64 rflags)
+{
+	return cr4 | (rflags & X86_RFLAGS_AC) << 32;
+}
+
+static inline const u8 *walk_lookup(const struct vcpu *v, u64 linear, u64 cr3, u64 mode)
+{
+	const struct walk_cache *k = &v->arch.walk;
+
+	if (k->page != (linear & ~(u64)(PAGE_SIZE - 1)) || k->cr3 != cr3 || k->mode != mode)
+		return NULL;
+	for (u32 n = 0; n < k->levels; n++) {
+		if (READ_ONCE(*k->entry[n]) != k->value[n])
+			return NULL;
+	}
+	return k->va;
+}
+
 /* An instruction's operand could not be copied: give the guest its fault, or stop the VM. */
 enum emulate guest_copy_failed(struct vcpu *v, int err, u64 linear, u32 error, const char *what);
 
