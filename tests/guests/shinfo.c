@@ -274,7 +274,7 @@ static void unmasked(u32 cpu)
 {
 	u32 port = cpus[cpu].ipi;
 
-	for (u32 i = 0; i < 20; i++) {
+	for (u32 i = 0; i < 20 && !bad; i++) {
 		u32 n = got(port);
 
 		raise(port, i * 5000);
@@ -287,7 +287,7 @@ static void asleep(u32 cpu)
 {
 	u32 port = cpus[cpu].ipi;
 
-	for (u32 i = 0; i < 20; i++) {
+	for (u32 i = 0; i < 20 && !bad; i++) {
 		u32 n = got(port);
 
 		raise(port, 20000 + i * 50000);
@@ -316,7 +316,7 @@ static void interrupts_off(u32 cpu)
 
 static void send_to_self(u32 cpu)
 {
-	for (u32 i = 0; i < 100; i++) {
+	for (u32 i = 0; i < 100 && !bad; i++) {
 		u32 n = got(cpus[cpu].ipi);
 
 		expect(!evtchn_send(cpus[cpu].ipi), "send refused");
@@ -560,7 +560,7 @@ static void race_cpu(u32 cpu)
 		race_deliveries(cpu);
 		return;
 	}
-	for (u32 i = 0; i < race_rounds; i++) {
+	for (u32 i = 0; i < race_rounds && !bad; i++) {
 		race_with(i);
 		if (i % 8 == 0)
 			one_of_each(0);
