@@ -9,10 +9,11 @@ typedef unsigned __int128 u128;
 
 static inline u128 div128(u128 v, u64 d, u64 *rem)
 {
+	u64 half[2] = { (u64)v, (u64)(v >> 64) };
 	u128 q = 0, r = 0;
 
 	for (int i = 127; i >= 0; i--) {
-		r = r << 1 | (v >> i & 1);
+		r = r << 1 | (half[i / 64] >> i % 64 & 1);
 		q <<= 1;
 		if (r >= d) {
 			r -= d;

@@ -6,8 +6,6 @@ import subprocess
 
 from . import ROOT, Failure
 
-TARGETS = {"arm64": "cupel.bin", "x86": "cupel.elf"}
-
 
 def setup():
     """Says and installs what is missing; silent and quick when nothing is."""

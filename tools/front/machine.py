@@ -18,6 +18,9 @@ from . import ROOT, Failure, console
 MULTIBOOT_MAGIC = (0x1BADB002).to_bytes(4, "little")
 
 
+SUFFIX = {"arm64": ".bin", "x86": ".elf"}
+
+
 @dataclass(frozen=True)
 class Machine:
     """One machine to boot. None means: this arch's default."""
@@ -42,8 +45,9 @@ class Machine:
         return os.path.join(ROOT, "build", "%s-%s" % (self.arch, self.build))
 
     def image_path(self):
-        name = {"arm64": "cupel.bin", "x86": "cupel.elf"}[self.arch]
-        return self.image or os.path.join(self.directory(), name)
+        """The image; the test image where self-tests or tortures are asked for."""
+        name = "cupel-test" if re.search(r"(^|\s)(selftest|torture)\b", self.append) else "cupel"
+        return self.image or os.path.join(self.directory(), name + SUFFIX[self.arch])
 
     def archive_path(self):
         if not self.archive:
