@@ -91,8 +91,9 @@ static u32 look(const struct srcu *s, u32 first, u32 last)
 	for (u32 i = first; i < last; i++) {
 		const struct srcu_cpu *c = &s->cpu[i];
 
-		open[0] -= READ_ONCE(c->ended[0]) + READ_ONCE(c->away[0]);
-		open[1] -= READ_ONCE(c->ended[1]) + READ_ONCE(c->away[1]);
+		/* Acquire: for checkers that do not know barriers; A and L do it anyhow. */
+		open[0] -= load_acquire(&c->ended[0]) + load_acquire(&c->away[0]);
+		open[1] -= load_acquire(&c->ended[1]) + load_acquire(&c->away[1]);
 	}
 	smp_rmb(); /* A: pairs with B and C; ends before beginnings */
 	for (u32 i = first; i < last; i++) {
@@ -234,7 +235,7 @@ u64 srcu_cookie(struct srcu *s)
 
 bool srcu_done(struct srcu *s, u64 cookie)
 {
-	bool done = (s64)(READ_ONCE(s->seq) - cookie) >= 0;
+	bool done = (s64)(load_acquire(&s->seq) - cookie) >= 0;
 
 	smp_mb(); /* L: pairs with C, by way of the release in grace_period() */
 	return done;

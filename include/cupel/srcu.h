@@ -78,7 +78,7 @@ static inline void srcu_read_unlock(struct srcu *s, srcu_token_t token)
 	if (likely(home == cpu_id()))
 		local_inc(&s->cpu[home].ended[idx]);
 	else
-		atomic_fetch_add_relaxed(&s->cpu[home].away[idx], 1);
+		atomic_fetch_add_release(&s->cpu[home].away[idx], 1); /* as local_inc() for checkers */
 }
 
 /*

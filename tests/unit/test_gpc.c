@@ -27,11 +27,12 @@ static struct {
 
 static void here(void (**point)(void))
 {
-	void (*fn)(void) = *point;
+	void (*fn)(void) = READ_ONCE(*point);
 
-	*point = NULL; /* what it does passes here as well */
-	if (fn)
-		fn();
+	if (!fn)
+		return;
+	WRITE_ONCE(*point, NULL); /* what it does passes here as well */
+	fn();
 }
 
 static void *look_up_here(struct vm *of, gpaddr_t gpa, u64 len, bool write)
