@@ -36,5 +36,28 @@ $(FUZZ)/fuzz_$(1): $$(FUZZ_OBJS_$(1))
 endef
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call fuzz_rule,$t)))
 
+# Hypercalls need all of core/ and a machine below it: built as the unit tests are, with the fuzzer's eyes.
+fuzz_machine_obj = $(patsubst %.c,$(FUZZ)/machine/%.o,$(1))
+FUZZ_MACHINE := $(call fuzz_machine_obj,$(UNIT_CORE) $(UNIT_HOST))
+FUZZ_OBJS_xen := $(call fuzz_machine_obj,tests/fuzz/fuzz_xen.c tests/fuzz/host.c)
+FUZZ_MACHINE_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+fuzz_machine_flags = $(filter-out -Werror,$(if $(filter core/% bench/% drivers/%,$(1)),$(UNIT_CORE_CFLAGS),$(UNIT_CFLAGS))) \
+	$(if $(filter core/string.c,$(1)),$(foreach f,$(UNIT_LIBC),-D$f=cupel_$f)) \
+	$(if $(filter tests/fuzz/host.c,$(1)),-Dstrlcpy=fuzz_strlcpy)
+
+$(FUZZ)/machine/%.o: %.c Makefile tests/tests.mk tests/fuzz/fuzz.mk
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)$(FUZZ_CC) $(call fuzz_machine_flags,$<) -DCONFIG_DEBUG=1 $(FUZZ_MACHINE_CFLAGS) \
+		-fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+
+$(FUZZ)/machine.a: $(FUZZ_MACHINE)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(FUZZ)/fuzz_xen: $(FUZZ_OBJS_xen) $(FUZZ)/machine.a
+	$(call say,LD,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_MACHINE_CFLAGS) -fsanitize=fuzzer -pthread -o $@ $^
+-include $(FUZZ_MACHINE:.o=.d) $(FUZZ_OBJS_xen:.o=.d)
+
 .PHONY: fuzz-targets
-fuzz-targets: $(FUZZ_TARGETS:%=$(FUZZ)/fuzz_%)
+fuzz-targets: $(FUZZ_TARGETS:%=$(FUZZ)/fuzz_%) $(FUZZ)/fuzz_xen
