@@ -7,7 +7,7 @@
  * which pays it in evtchn_serve().
  */
 #include <cupel/percpu.h>
-#include <cupel/smp.h>
+#include <cupel/platform.h>
 
 #include "evtchn.h"
 
@@ -83,7 +83,10 @@ bool evtchn_upcall_pending(struct vcpu *v)
 		pending = READ_ONCE(vi->evtchn_upcall_pending);
 		gpc_put(&ev->vcpu_info);
 	} else {
-		pending = READ_ONCE(ev->vcpu_info.active) && !READ_ONCE(ev->stuck);
+		/* The owner brings the page back before it enters the guest, and then it is known. */
+		pending = !READ_ONCE(ev->stuck);
+		if (pending)
+			vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
 	}
 	guest_read_unlock(token);
 	return pending;
@@ -201,7 +204,7 @@ struct evtchn_counts evtchn_counts_sum(void)
 {
 	struct evtchn_counts sum = { 0 };
 
-	for_each_online_cpu(cpu) {
+	for (u32 cpu = 0; cpu < platform.nr_cpus; cpu++) {
 		const struct evtchn_counts *c = per_cpu_ptr(evtchn_counts, cpu);
 
 		sum.sent += READ_ONCE(c->sent);

@@ -68,7 +68,7 @@ static void disconnect(struct evtchn_domain *d, struct evtchn *e)
 
 	lock_peer(d, peer);
 	pe = evtchn_find(peer, e->peer_port);
-	pe->peer_domid = d->domid;
+	pe->peer_domid = (u16)d->domid;
 	set_state(pe, EVTCHNSTAT_unbound);
 	unlock_peer(d, peer);
 }
@@ -174,7 +174,7 @@ static s64 do_alloc_unbound(struct vcpu *v, void *arg)
 	if (port < 0)
 		return port;
 	e = evtchn_find(d, (u32)port);
-	e->peer_domid = a->remote_dom == DOMID_SELF ? d->domid : a->remote_dom;
+	e->peer_domid = a->remote_dom == DOMID_SELF ? (u16)d->domid : a->remote_dom;
 	set_state(e, EVTCHNSTAT_unbound);
 	a->port = (u32)port;
 	return 0;
@@ -305,7 +305,7 @@ static void tell_status(struct evtchn_status *a, const struct evtchn *e)
 	switch (e->state) {
 	case EVTCHNSTAT_unbound: a->u.unbound.dom = e->peer_domid; break;
 	case EVTCHNSTAT_interdomain:
-		a->u.interdomain.dom = e->peer->domid;
+		a->u.interdomain.dom = (u16)e->peer->domid;
 		a->u.interdomain.port = e->peer_port;
 		break;
 	case EVTCHNSTAT_virq: a->u.virq = e->virq; break;

@@ -115,10 +115,10 @@ static int pay_port(struct evtchn_domain *d, struct evtchn *e, u32 port, struct 
 	return err;
 }
 
-/* The worse of two: one that time alone will not mend. */
+/* Of two errors the one that says to come again: the other will still be there then. */
 static int worse(int a, int b)
 {
-	return !a || (a == -EAGAIN && b) ? b : a;
+	return a == -EAGAIN || !b ? a : b;
 }
 
 /* Deliver again what the ports on the list of `of` are owed. */
@@ -146,18 +146,13 @@ static int pay_ports(struct evtchn_domain *d, struct vcpu *of, struct vcpu *v)
 static int pay_upcall(struct vcpu *v)
 {
 	struct evtchn_vcpu *ev = v->evtchn;
+	int err = gpc_refresh(&ev->vcpu_info);
 	srcu_token_t token;
 	u64 sel;
-	int err;
 
 	/* Acquire: pairs with the release in evtchn_owe_upcall(): its selector bits are taken as well. */
-	if (!atomic_xchg_acquire(&ev->owed_upcall, 0))
-		return 0;
-	err = gpc_refresh(&ev->vcpu_info);
-	if (err) {
-		store_release(&ev->owed_upcall, 1U); /* as in evtchn_owe_upcall() */
+	if (err || !atomic_xchg_acquire(&ev->owed_upcall, 0))
 		return err;
-	}
 	sel = atomic_xchg_acquire(&ev->owed_sel, 0);
 	evtchn_count(served);
 	token = guest_read_lock();
@@ -166,14 +161,13 @@ static int pay_upcall(struct vcpu *v)
 	return 0;
 }
 
-void evtchn_serve(struct vcpu *v)
+bool evtchn_serve(struct vcpu *v)
 {
 	struct evtchn_domain *d = v->vm->evtchn;
-	struct evtchn_vcpu *ev = v->evtchn;
 	int err = 0;
 
 	if (!d)
-		return;
+		return true;
 	for (u32 i = 0; i < v->vm->nr_vcpus; i++) {
 		struct vcpu *u = v->vm->vcpu[i];
 
@@ -182,9 +176,11 @@ void evtchn_serve(struct vcpu *v)
 			err = worse(err, pay_ports(d, u, v));
 	}
 	err = worse(err, pay_upcall(v));
-	WRITE_ONCE(ev->stuck, err && err != -EAGAIN);
-	if (err == -EAGAIN)
-		vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
+	WRITE_ONCE(v->evtchn->stuck, err && err != -EAGAIN);
+	if (err != -EAGAIN)
+		return true;
+	vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
+	return false;
 }
 
 void evtchn_memory_changed(struct vm *vm)
@@ -192,7 +188,7 @@ void evtchn_memory_changed(struct vm *vm)
 	for (u32 i = 0; vm->evtchn && i < vm->nr_vcpus; i++) {
 		struct evtchn_vcpu *ev = vm->vcpu[i]->evtchn;
 
-		if (READ_ONCE(ev->owed_port) || READ_ONCE(ev->owed_upcall))
+		if (READ_ONCE(ev->owed_port) || READ_ONCE(ev->owed_upcall) || READ_ONCE(ev->stuck))
 			vcpu_request(vm->vcpu[i], VCPU_REQ_EVTCHN);
 	}
 }

@@ -57,7 +57,7 @@ int evtchn_vm_init(struct vm *vm)
 		return -ENOMEM;
 	vm->evtchn = d;
 	d->vm = vm;
-	d->domid = (u16)vm->id;
+	d->domid = vm->id;
 	d->lock.name = "evtchn";
 	d->bucket = pages_alloc(size_to_order(NR_BUCKETS * sizeof(d->bucket[0])));
 	err = gpc_init(&d->shared_info, vm, 0, NULL);

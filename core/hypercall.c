@@ -6,6 +6,7 @@
 #include <cupel/abi.h>
 #include <cupel/arch.h>
 #include <cupel/errno.h>
+#include <cupel/evtchn.h>
 #include <cupel/printk.h>
 #include <cupel/sched.h>
 #include <cupel/smp.h>
@@ -117,6 +118,14 @@ static s64 do_stat(const struct vcpu *v, u64 which)
 	}
 }
 
+/* As a device of the host's would: from interrupt context, if the port exists now. */
+static s64 do_evtchn(struct vcpu *v, u64 port, u64 delay)
+{
+	if (!v->vm->evtchn || !port || port >= EVTCHN_FIFO_PORTS)
+		return -EINVAL;
+	return evtchn_raise_later(v->vm, (u32)port, delay);
+}
+
 s64 hypercall(struct vcpu *v, u32 nr, u64 a, u64 b, u64 c, enum vcpu_exit *exit)
 {
 	switch (nr) {
@@ -129,6 +138,7 @@ s64 hypercall(struct vcpu *v, u32 nr, u64 a, u64 b, u64 c, enum vcpu_exit *exit)
 	case HC_MIGRATE: return do_migrate(v, a, exit);
 	case HC_STAT: return do_stat(v, a);
 	case HC_SERIES: return do_series(v, a, b, c);
+	case HC_EVTCHN: return do_evtchn(v, a, b);
 	default: return NOT_SUPPORTED;
 	}
 }

@@ -7,6 +7,7 @@
  */
 #include <cupel/atomic.h>
 #include <cupel/errno.h>
+#include <cupel/evtchn.h>
 #include <cupel/gpc.h>
 #include <cupel/mm.h>
 #include <cupel/vm.h>
@@ -100,6 +101,7 @@ void invalidation_end(struct vm *vm)
 	vm->invalidations++;
 	vm->invalidating--;
 	spin_unlock(&vm->gpc_lock);
+	evtchn_memory_changed(vm);
 }
 
 static u32 count_dirty(const struct mem_slots *s)

@@ -5,6 +5,7 @@
  */
 #include <cupel/arch.h>
 #include <cupel/errno.h>
+#include <cupel/evtchn.h>
 #include <cupel/gpc.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
@@ -53,6 +54,8 @@ static __noinline enum vcpu_exit serve_requests(struct vcpu *v)
 	if (bits & ARCH_REQUESTS)
 		arch_vcpu_requests(v, bits & ARCH_REQUESTS);
 	if ((bits & VCPU_REQ_GPC) && !gpc_serve(v))
+		return VCPU_EXIT_YIELD;
+	if ((bits & VCPU_REQ_EVTCHN) && !evtchn_serve(v))
 		return VCPU_EXIT_YIELD;
 	return bits & VCPU_REQ_PREEMPT ? VCPU_EXIT_PREEMPT : VCPU_EXIT_RESUME;
 }

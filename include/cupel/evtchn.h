@@ -47,6 +47,12 @@ s64 evtchn_raise(struct vm *vm, u32 port);
 void evtchn_virq(struct vcpu *v, u32 virq);
 
 /*
+ * Raise it from this CPU's timer interrupt after `ns`; whatever happens to port and VM meanwhile. -EBUSY: too
+ * many are on their way from this CPU. Any context.
+ */
+s64 evtchn_raise_later(struct vm *vm, u32 port, u64 ns);
+
+/*
  * SCHEDOP_poll: `v` waits until one of the ports is pending, or a deadline. 0: one is pending already.
  * 1: the caller is to block the vCPU; evtchn_poll_end() when it runs again. Owner CPU.
  */
@@ -59,8 +65,11 @@ bool evtchn_poll_done(const struct vcpu *v);
 bool evtchn_upcall_pending(struct vcpu *v);
 /* Guest memory is there again, or elsewhere: what could not be paid for want of it is tried again. Any context. */
 void evtchn_memory_changed(struct vm *vm);
-/* Serve VCPU_REQ_EVTCHN. Owner CPU, thread context with interrupts off, outside every read section. */
-void evtchn_serve(struct vcpu *v);
+/*
+ * Serve VCPU_REQ_EVTCHN. Owner CPU, thread context with interrupts off, outside every read section. False:
+ * memory is being changed, and the request has been posted again: the guest is not to be entered.
+ */
+bool evtchn_serve(struct vcpu *v);
 
 /*
  * Arch half: evtchn_upcall_pending of `v` went from 0 to 1. Post the interrupt that the guest asked for
