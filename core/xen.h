@@ -58,6 +58,7 @@ struct xen_vcpu {
 	bool time_stale; /* its time info is to be written at load */
 	u64 time_written; /* counter at which it was */
 	struct xen_runstate run;
+	bool time_wanted; /* `time` is registered */
 	struct gpc time; /* VCPUOP_register_vcpu_time_area */
 	u8 info[XEN_VCPU_INFO_SIZE] __cacheline_aligned; /* vcpu_info of one that has none of its own yet */
 };

@@ -297,6 +297,7 @@ s64 xen_register_time(struct vcpu *v, gpaddr_t gpa)
 	gpc_deactivate(g);
 	if (gpa != INVALID_GPA)
 		err = settled(gpc_activate(g, gpa, sizeof(struct vcpu_time_info)));
+	WRITE_ONCE(v->xen->time_wanted, gpa != INVALID_GPA && !err);
 	spin_unlock_irqrestore(&x->lock, flags);
 	WRITE_ONCE(v->xen->time_stale, true);
 	return err ? -XEN_EFAULT : 0;

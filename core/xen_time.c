@@ -158,7 +158,7 @@ void xen_time_changed(struct vcpu *v)
 	/* Before the pages are looked at: who gives one a new place says so after it. */
 	WRITE_ONCE(x->time_stale, false);
 	if (!write_time_in(v, evtchn_vcpu_info(v), XEN_VCPU_TIME, now) ||
-	    (x->time.active && !write_time_in(v, &x->time, 0, now)))
+	    (READ_ONCE(x->time_wanted) && !write_time_in(v, &x->time, 0, now)))
 		WRITE_ONCE(x->time_stale, true);
 }
 
