@@ -6,8 +6,9 @@
 #include "host.h"
 
 #include <asm/xen.h>
-#include <stdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cupel/errno.h>
 #include <cupel/gpc.h>
@@ -829,6 +830,44 @@ static void a_record_out_of_reach_is_caught_up(void **state)
 	assert_int_equal(r.time[RUNSTATE_running], 2000);
 }
 
+/* Its second page can't be written at first: what is in the first then is what a reader could see. */
+static u8 *caught_page;
+static const u8 *caught_top; /* top byte of state_entry_time */
+static u32 catches, marked;
+
+static void catch_write(int sig)
+{
+	catches++;
+	marked += *caught_top >> 7;
+	mprotect(caught_page, PAGE_SIZE, PROT_READ | PROT_WRITE);
+}
+
+static void a_record_is_marked_while_it_changes(void **state)
+{
+	struct sigaction act = { .sa_handler = catch_write }, before;
+
+	record_at = RECORD + PAGE_SIZE - 24;
+	catches = marked = 0;
+	make(1, look_and_yield);
+	assert_int_equal(register_runstate(0, record_at), 0);
+	caught_page = vm_gpa_to_va(vm, RECORD + PAGE_SIZE, 1, true);
+	caught_top = vm_gpa_to_va(vm, record_at + 15, 1, true);
+	assert_int_equal(sigaction(SIGSEGV, &act, &before), 0);
+	for (u32 asked = 0; asked < 2; asked++) {
+		assert_int_equal(call(XEN_vm_assist, !asked, 5, 0), 0);
+		assert_int_equal(mprotect(caught_page, PAGE_SIZE, PROT_READ), 0);
+		pass(1000);
+		xen_vcpu_load(vm->vcpu[0]);
+		assert_int_equal(catches, asked + 1);
+		assert_int_equal(marked, asked);
+		assert_int_equal(*caught_top >> 7, 0);
+		in_stay = runstate_of(0);
+		check_record(RUNSTATE_running);
+		xen_vcpu_put(vm->vcpu[0], VCPU_RUNNABLE);
+	}
+	sigaction(SIGSEGV, &before, NULL);
+}
+
 /* A reader on another CPU that honours XEN_RUNSTATE_UPDATE never sees a half of it. */
 static bool reader_done;
 static u64 reader_saw, reader_wrong;
@@ -1283,6 +1322,7 @@ int main(void)
 		TEST(a_record_may_lie_across_two_pages),
 		TEST(runstate_areas_refused),
 		TEST(a_record_out_of_reach_is_caught_up),
+		TEST(a_record_is_marked_while_it_changes),
 		TEST(another_cpu_never_sees_half_a_record),
 		TEST(a_timer_fires_while_its_vcpu_runs),
 		TEST(a_timer_fires_after_the_vcpu_was_put),
