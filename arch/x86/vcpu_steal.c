@@ -72,10 +72,7 @@ u64 guest_steal_msr(const struct vcpu *v)
 	return v->arch.steal->msr;
 }
 
-/*
- * The record begins with what was stolen before the guest asked. A slot change may be under way: then the
- * next load writes it.
- */
+/* A slot change may be under way, and the record out of reach: then the next load writes it. */
 bool guest_steal_set_msr(struct vcpu *v, u64 value)
 {
 	struct guest_steal *s = v->arch.steal;
@@ -89,9 +86,9 @@ bool guest_steal_set_msr(struct vcpu *v, u64 value)
 		if (err && err != -EAGAIN)
 			return false;
 		v->steal.on = true;
-		v->steal.behind = true;
 	}
 	s->msr = value;
+	v->steal.behind = !arch_steal_publish(v, steal_ns(v));
 	return true;
 }
 

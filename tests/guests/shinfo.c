@@ -408,7 +408,7 @@ static void timer_expired(u32 cpu)
 
 static void clock_is_steady(u32 cpu)
 {
-	u64 last = xen_now(), start = last, t0 = timer_now(TIMER_VIRT), ticks;
+	u64 t0 = timer_now(TIMER_VIRT), start = xen_now(), last = start, ticks;
 
 	for (u32 i = 0; i < 200; i++) {
 		u64 now = xen_now();

@@ -95,6 +95,21 @@ void xen_read_runstate(const struct vcpu_runstate_info *r, struct vcpu_runstate_
 
 /* --- Ports --------------------------------------------------------------------------------------- */
 
+#define WORDS_2L 64
+
+/* 2-level: a word of pending bits is everybody's, and each vCPU takes those of its own ports only. */
+static u64 mine[MAX_VCPUS][WORDS_2L];
+
+static void own(s64 port, u32 owner)
+{
+	for (u32 cpu = 0; port > 0 && port < WORDS_2L * 64 && cpu < nr_vcpus; cpu++) {
+		if (cpu == owner)
+			atomic_fetch_or_full(&mine[cpu][port / 64], BIT(port % 64));
+		else
+			atomic_fetch_and_full(&mine[cpu][port / 64], ~BIT(port % 64));
+	}
+}
+
 static s64 op(u32 cmd, void *arg)
 {
 	return xen_call(XEN_event_channel_op, cmd, (u64)arg, 0, 0);
@@ -105,6 +120,7 @@ s64 evtchn_ipi(u32 cpu)
 	struct evtchn_bind_ipi a = { .vcpu = cpu };
 	s64 err = op(EVTCHNOP_bind_ipi, &a);
 
+	own(a.port, cpu);
 	return err ? err : a.port;
 }
 
@@ -113,6 +129,7 @@ s64 evtchn_virq(u32 virq, u32 cpu)
 	struct evtchn_bind_virq a = { .virq = virq, .vcpu = cpu };
 	s64 err = op(EVTCHNOP_bind_virq, &a);
 
+	own(a.port, cpu);
 	return err ? err : a.port;
 }
 
@@ -126,6 +143,8 @@ s64 evtchn_loop(u32 *other)
 		return err;
 	*other = a.port;
 	err = op(EVTCHNOP_bind_interdomain, &b);
+	own(a.port, 0);
+	own(b.local_port, 0);
 	return err ? err : b.local_port;
 }
 
@@ -146,8 +165,11 @@ s64 evtchn_send(u32 port)
 s64 evtchn_move(u32 port, u32 cpu)
 {
 	struct evtchn_bind_vcpu a = { port, cpu };
+	s64 err = op(EVTCHNOP_bind_vcpu, &a);
 
-	return op(EVTCHNOP_bind_vcpu, &a);
+	if (!err)
+		own(port, cpu);
+	return err;
 }
 
 s64 evtchn_hyp_unmask(u32 port)
@@ -293,9 +315,11 @@ static void take(u32 port)
 
 static void scan_word(u32 w)
 {
+	const u64 *ours = &mine[cpu_id()][w];
 	u64 ready;
 
-	while ((ready = READ_ONCE(*pending_word(w * 64)) & ~READ_ONCE(*mask_word(w * 64))))
+	while ((ready = READ_ONCE(*pending_word(w * 64)) & ~READ_ONCE(*mask_word(w * 64)) &
+			READ_ONCE(*ours)))
 		take(w * 64 + (u32)__builtin_ctzl(ready));
 }
 

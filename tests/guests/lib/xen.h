@@ -49,7 +49,7 @@ s64 evtchn_virq(u32 virq, u32 cpu);
 s64 evtchn_loop(u32 *other); /* an interdomain channel to ourselves */
 s64 evtchn_close(u32 port);
 s64 evtchn_send(u32 port);
-s64 evtchn_move(u32 port, u32 cpu);
+s64 evtchn_move(u32 port, u32 cpu); /* while it is masked, or nobody raises it */
 s64 evtchn_hyp_unmask(u32 port);
 s64 evtchn_reset(void);
 

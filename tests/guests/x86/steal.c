@@ -71,8 +71,11 @@ static void test_msr(void)
 	report(refused(0xffff000000000000 | ENABLE), "no memory there: refused");
 	report(refused(GUEST_X86_ROM | ENABLE), "memory that can't be written: refused");
 	report(rdmsr(MSR_STEAL) == 0, "a refused value is not kept");
+	records[0].version = 7;
 	wrmsr(MSR_STEAL, at | ENABLE);
 	report(rdmsr(MSR_STEAL) == (at | ENABLE), "reads back");
+	report(records[0].version == 8, "the record is there at once: version %u",
+	       records[0].version);
 }
 
 static u64 after_leave(const struct record *r)
@@ -99,9 +102,9 @@ static void test_record(void)
 	       r->version);
 	second = after_leave(r);
 	report(second >= first, "steal does not go back");
-	hc(HC_MEMORY, HC_MEMORY_MOVE_PAGE, (u64)r & ~4095UL, 0);
+	report(!hc(HC_MEMORY, HC_MEMORY_MOVE_PAGE, (u64)r & ~4095UL, 0), "its page moves");
 	version = r->version;
-	report(after_leave(r) >= second && r->version > version, "written after its page has moved");
+	report(after_leave(r) >= second && r->version > version, "and is still written");
 	wrmsr(MSR_STEAL, (u64)other | ENABLE);
 	version = r->version;
 	report(after_leave(other) >= second && other->version >= 2, "the account goes on elsewhere");

@@ -85,6 +85,64 @@ static void test_user(void)
 	       "calls from there: %ld %ld %ld", user_answer[0], user_answer[1], user_answer[2]);
 }
 
+/* --- An argument whose page is another one now ------------------------------------------------------- */
+
+#define WINDOW	   0x80000000UL /* mapped, with nothing behind it */
+#define PDE_LARGE  0x87 /* present, writable, user, 2 MiB */
+#define PTE_TABLE  0x000ffffffffff000UL
+#define SPARE_MEM1 0x400000UL /* 2 MiB each, of a RAM of 8 */
+#define SPARE_MEM2 0x600000UL
+
+static u64 *window_entry(void)
+{
+	u64 cr3, *pml4, *pdpt;
+
+	__asm__ volatile("mov %%cr3, %0" : "=r"(cr3));
+	pml4 = (u64 *)(cr3 & PTE_TABLE);
+	pdpt = (u64 *)(pml4[0] & PTE_TABLE);
+	return (u64 *)(pdpt[WINDOW >> 30] & PTE_TABLE) + (WINDOW >> 21) % 512;
+}
+
+static void point_window(u64 to)
+{
+	WRITE_ONCE(*window_entry(), to | PDE_LARGE);
+	__asm__ volatile("invlpg (%0)" : : "r"(WINDOW) : "memory");
+}
+
+static bool sent(u32 port)
+{
+	s64 err = xen_call(XEN_event_channel_op, EVTCHNOP_send, WINDOW + 64, 0, 0);
+	bool pending = evtchn_is_pending(port);
+
+	evtchn_clear(port);
+	return !err && pending;
+}
+
+static void test_argument(void)
+{
+	u32 first = evtchn_ipi(0), second = evtchn_ipi(0);
+	u64 *entry = window_entry(), before = *entry;
+
+	*(u32 *)(SPARE_MEM1 + 64) = first;
+	*(u32 *)(SPARE_MEM2 + 64) = second;
+	point_window(SPARE_MEM1);
+	report(sent(first) && sent(first), "an argument through a mapping");
+	point_window(SPARE_MEM2);
+	report(sent(second) && !evtchn_is_pending(first), "that was changed");
+	*entry = 0;
+	__asm__ volatile("invlpg (%0)" : : "r"(WINDOW) : "memory");
+	report(xen_call(XEN_event_channel_op, EVTCHNOP_send, WINDOW + 64, 0, 0) == -XEN_EFAULT,
+	       "that is gone");
+	point_window(SPARE_MEM1);
+	report(sent(first), "that is back");
+	*(u32 *)(SPARE_MEM1 + 4094) = second;
+	report(!xen_call(XEN_event_channel_op, EVTCHNOP_send, WINDOW + 4094, 0, 0) &&
+		       evtchn_is_pending(second),
+	       "and one across two pages");
+	*entry = before;
+	evtchn_reset();
+}
+
 static s64 set_callback(u64 value)
 {
 	struct {
@@ -129,6 +187,8 @@ int guest_main(void)
 	test_leaves();
 	test_page();
 	test_user();
+	report(!xen_map_shared(page), "shared_info mapped");
+	test_argument();
 	test_callbacks();
 	return 0;
 }
