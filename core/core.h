@@ -29,6 +29,9 @@ void vcpu_sync(struct vcpu *v);
 /* Memory slots of a VM that is being made, or taken down. */
 int slots_init(struct vm *vm);
 void slots_destroy(struct vm *vm);
+/* HC_MEMORY (memory_call.c); and the end of what it began, before a VM is taken down. */
+s64 memory_call(struct vcpu *v, u64 what, gpaddr_t gpa, u64 arg);
+void memory_calls_end(struct vm *vm);
 /* It is made: what its slots asked of vCPUs that have never run is no longer of interest. */
 void slots_created(struct vm *vm);
 

@@ -138,6 +138,7 @@ s64 hypercall(struct vcpu *v, u32 nr, u64 a, u64 b, u64 c, enum vcpu_exit *exit)
 	case HC_MIGRATE: return do_migrate(v, a, exit);
 	case HC_STAT: return do_stat(v, a);
 	case HC_SERIES: return do_series(v, a, b, c);
+	case HC_MEMORY: return memory_call(v, a, b, c);
 	case HC_EVTCHN: return do_evtchn(v, a, b);
 	default: return NOT_SUPPORTED;
 	}

@@ -29,8 +29,7 @@ int slots_init(struct vm *vm)
 void slots_created(struct vm *vm)
 {
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
-		atomic_fetch_and_relaxed(&vm->vcpu[i]->requests,
-					 ~(VCPU_REQ_SYNC | VCPU_REQ_TLB));
+		atomic_fetch_and_relaxed(&vm->vcpu[i]->requests, ~(VCPU_REQ_SYNC | VCPU_REQ_TLB));
 }
 
 void slots_destroy(struct vm *vm)

@@ -192,6 +192,16 @@ static bool is_range(gpaddr_t gpa, u64 size)
 	return size && IS_ALIGNED(gpa | size, PAGE_SIZE) && gpa + size > gpa;
 }
 
+/* Registers would be hidden by memory. */
+static bool hits_window(const struct vm *vm, gpaddr_t gpa, u64 size)
+{
+	for (u32 i = 0; i < vm->nr_mmio; i++) {
+		if (gpa < vm->mmio[i].base + vm->mmio[i].size && vm->mmio[i].base < gpa + size)
+			return true;
+	}
+	return false;
+}
+
 static int add(struct vm *vm, struct mem_slot *s)
 {
 	int err;
@@ -215,6 +225,8 @@ int vm_add_slot(struct vm *vm, const struct mem_slot *s)
 	if (!is_range(s->gpa, s->size) || !IS_ALIGNED(s->pa, PAGE_SIZE) ||
 	    s->flags & ~(SLOT_READONLY | SLOT_DIRTY_LOG))
 		return -EINVAL;
+	if (hits_window(vm, s->gpa, s->size))
+		return -EEXIST;
 	slots_lock(vm);
 	err = add(vm, &now);
 	slots_unlock(vm);
@@ -241,6 +253,15 @@ int vm_delete_slot(struct vm *vm, gpaddr_t gpa)
 	return err;
 }
 
+static int move(struct vm *vm, const struct mem_slot *old, const struct mem_slot *now)
+{
+	if (!is_range(now->gpa, now->size))
+		return -EINVAL;
+	if (hits_window(vm, now->gpa, now->size))
+		return -EEXIST;
+	return change(vm, old, now);
+}
+
 int vm_move_slot(struct vm *vm, gpaddr_t gpa, gpaddr_t to)
 {
 	const struct mem_slot *s;
@@ -252,7 +273,7 @@ int vm_move_slot(struct vm *vm, gpaddr_t gpa, gpaddr_t to)
 	if (s) {
 		old = now = *s;
 		now.gpa = to;
-		err = is_range(to, now.size) ? change(vm, &old, &now) : -EINVAL;
+		err = move(vm, &old, &now);
 	}
 	slots_unlock(vm);
 	return err;

@@ -260,6 +260,7 @@ void vm_destroy(struct vm *vm)
 {
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
 		BUG_ON(vm->vcpu[i]->cpu >= 0 || vm->vcpu[i]->sched_cpu >= 0);
+	memory_calls_end(vm);
 	if (vm->xen)
 		xen_vm_destroy(vm); /* others may deliver into the guest's memory until then */
 	arch_vm_destroy(vm);

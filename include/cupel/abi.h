@@ -28,7 +28,11 @@
 #define HC_MEMORY_MOVE_SLOT 1 /* the slot that begins at gpa to guest address arg */
 #define HC_MEMORY_FLAGS	    2 /* arg: 1 read-only, 2 dirty log */
 #define HC_MEMORY_DIRTY	    3 /* fetch and clear: how many pages are in the log of the slot at gpa */
-#define HC_MEMORY_STORM	    4 /* arg page moves of gpa's page, from another CPU, as fast as it goes */
+/*
+ * arg page moves of gpa's page, as fast as it goes, by another CPU while the guest runs (by this one, and
+ * over when it comes back, if there is no other): 0, or -EBUSY while one is under way. arg 0: moves left.
+ */
+#define HC_MEMORY_STORM	    4
 
 #define HC_STAT_LOADS	      0
 #define HC_STAT_HOST_IRQS     1

@@ -92,6 +92,13 @@ struct vm_memory {
 	u32 order;
 };
 
+/* HC_MEMORY_STORM: one at a time. */
+struct vm_storm {
+	u32 busy; /* taken with acquire by who starts one, let go with release at its end */
+	u32 left; /* moves; others may set it to 0 */
+	gpaddr_t gpa;
+};
+
 /* vm->moving: a page on its way to another frame. */
 enum vm_moving {
 	VM_STILL,
@@ -147,6 +154,7 @@ struct vm {
 	u64 invalidations; /* that have ended; written under gpc_lock, read by gpc_refresh() */
 	struct vm_memory memory[VM_MAX_MEMORY];
 	u32 nr_memory;
+	struct vm_storm storm;
 	struct page_mover *mover; /* frames that pages move to; guarded by slots_lock */
 	struct evtchn_domain *evtchn; /* NULL without xen */
 	struct xen_vm *xen; /* likewise */

@@ -139,6 +139,8 @@ void meet(struct rendezvous *r, u32 n);
 extern const u8 leave_loop[], leave_loop_end[];
 /* Make code that was written at [p, p + size) visible to instruction fetch. */
 void sync_code(void *p, u64 size);
+/* Where the page table of the calling vCPU begins. */
+u64 page_table_root(void);
 
 /* --- FP and SIMD registers -------------------------------------------------------------------- */
 #define FP_STATE_MAX 1024

@@ -28,3 +28,8 @@ void sync_code(void *p, u64 size)
 		__asm__ volatile("dc cvau, %0" : : "r"(a) : "memory");
 	__asm__ volatile("dsb ish; ic iallu; dsb ish; isb" : : : "memory");
 }
+
+u64 page_table_root(void)
+{
+	return read_sysreg(ttbr0_el1) & 0xfffffffff000;
+}

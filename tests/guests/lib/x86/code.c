@@ -97,3 +97,11 @@ void sync_code(void *p, u64 size)
 {
 	/* x86 keeps instruction fetch coherent; the call that follows serialises enough. */
 }
+
+u64 page_table_root(void)
+{
+	u64 cr3;
+
+	__asm__ volatile("mov %%cr3, %0" : "=r"(cr3));
+	return cr3 & ~0xfffUL;
+}
