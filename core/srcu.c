@@ -323,8 +323,7 @@ static bool keep_busy(struct wait *w, u64 *set, u32 looks)
 {
 	bool any = false;
 
-	for_each_cpu_of(w->s, set, cpu)
-	{
+	for_each_cpu_of(w->s, set, cpu) {
 		if (likely(seen_empty(w, cpu, looks)))
 			set[cpu / 64] &= ~BIT(cpu % 64);
 		else
@@ -338,9 +337,11 @@ static void turn_for(struct wait *w, const u64 *set)
 {
 	u32 idx = w->s->idx;
 
-	for_each_cpu_of(w->s, set, cpu) wait_empty(w, idx ^ 1, cpu, cpu + 1);
+	for_each_cpu_of(w->s, set, cpu)
+		wait_empty(w, idx ^ 1, cpu, cpu + 1);
 	turn_index(w->s);
-	for_each_cpu_of(w->s, set, cpu) wait_empty(w, idx, cpu, cpu + 1);
+	for_each_cpu_of(w->s, set, cpu)
+		wait_empty(w, idx, cpu, cpu + 1);
 }
 
 /* The index is turned by whoever gets the lock; the others' wait may well end by that. */
@@ -365,7 +366,8 @@ void srcu_wait_for_cpus(struct srcu *s, const u64 *mask)
 	begin_wait(&w, s, SRCU_ATOMIC);
 	for (u32 i = 0; i < DIV_ROUND_UP(s->nr_cpus, 64); i++)
 		set[i] = mask[i];
-	for_each_cpu_of(s, set, cpu) nr++;
+	for_each_cpu_of(s, set, cpu)
+		nr++;
 	add(&counts(s)->targets, nr);
 	smp_mb(); /* F: pairs with B */
 	if (unlikely(keep_busy(&w, set, PLAIN_LOOKS)))

@@ -43,12 +43,17 @@ UNIT_TESTS := $(patsubst tests/unit/test_%.c,%,$(sort $(wildcard tests/unit/test
 ifneq ($(SAN),none)
 UNIT_TESTS := $(filter-out ubsan,$(UNIT_TESTS))
 endif
+# The weak machine's CPUs are coroutines of one thread: nothing for the sanitizer of threads.
+ifeq ($(SAN),thread)
+UNIT_TESTS := $(filter-out srcu_weak,$(UNIT_TESTS))
+endif
 TESTS ?= $(UNIT_TESTS)
 
 UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/pvh.c
 UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
+UNIT_SRCS_srcu_weak := tests/unit/weak.c
 UNIT_SRCS_torture := $(wildcard core/torture_*.c)
 
 unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
