@@ -143,12 +143,15 @@ static void invalidate_for(const struct round *r, struct seat *s, u64 start)
 {
 	do {
 		u32 page = (u32)(next_random(s) % (1 + r->readers));
-		u64 begin = arch_counter();
+		u64 begin;
 
+		pause_a_while(s, r->pause);
+		/* There is to be something to take, however seldom a reader comes by. */
+		gpc_refresh(&r->side->cache[page]);
+		begin = arch_counter();
 		take_page(r, page);
 		s->end = arch_counter();
 		hist_add(&s->hist, s->end - begin);
-		pause_a_while(s, r->pause);
 	} while (s->end - start < r->limit);
 }
 

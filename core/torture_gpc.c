@@ -16,6 +16,8 @@
 #include <cupel/torture.h>
 #include <string.h>
 
+#include "slots.h"
+
 #define VM_MEMORY MIB(4)
 #define SLOT_AWAY MIB(16) /* from the end of memory to where a slot is, and on to where it goes */
 #define SLOT_SIZE (4 * PAGE_SIZE)
@@ -37,6 +39,7 @@ enum {
 	GONE,
 	INVALIDATIONS,
 	WAITS,
+	TAKEN,
 	PAGE_MOVES,
 	SLOT_MOVES,
 	SLOT_FLAGS,
@@ -60,6 +63,7 @@ static const struct torture_count counts[] = {
 	[GONE] = { "gone", TORTURE_MUST, "refreshes that found no memory" },
 	[INVALIDATIONS] = { "invalidations", TORTURE_MUST, "caches that became invalid" },
 	[WAITS] = { "waits", TORTURE_MUST, "times readers were waited for" },
+	[TAKEN] = { "taken", TORTURE_MUST, "pages poisoned where they are, for a moment" },
 	[PAGE_MOVES] = { "page_moves", TORTURE_MUST, "pages that went to another frame" },
 	[SLOT_MOVES] = { "slot_moves", TORTURE_MUST, "slots that went to another address" },
 	[SLOT_FLAGS] = { "slot_flags", TORTURE_MUST, "slots made read-only or logged, or not" },
@@ -80,6 +84,7 @@ struct subject {
 	struct gpc cache[NR_CACHES];
 	u32 changing; /* exchanged by who changes the key of CHANGING, which guards the rest */
 	u64 *own; /* hypervisor memory, for that */
+	u64 *taken; /* where the guest's page for that is, which no mover moves */
 	bool has_own;
 };
 
@@ -200,7 +205,19 @@ static void refresh_one(struct subject *s, u32 n)
 
 static gpaddr_t random_page(const struct subject *s, u64 *random)
 {
-	return s->pages + torture_random(random) % NR_CACHES * PAGE_SIZE;
+	return s->pages + torture_random(random) % NR_FIXED * PAGE_SIZE;
+}
+
+/* Not by the page mover, which waits for all readers there are: here only the cache's own wait counts. */
+static void take_page(struct subject *s, u64 *random)
+{
+	invalidation_begin(s->vm);
+	gpc_invalidate(s->vm, s->pages + CHANGING * PAGE_SIZE, PAGE_SIZE);
+	fill(s->taken, FRAME_POISON);
+	torture_delay(random, LONG_NS);
+	fill(s->taken, 0);
+	invalidation_end(s->vm);
+	torture_count(TAKEN);
 }
 
 /* Nobody has the own memory any more: whoever still reads it finds poison. */
@@ -261,7 +278,8 @@ static void step(struct torture_worker *w)
 		if (!vm_move_page(s->vm, random_page(s, random)))
 			torture_count(PAGE_MOVES);
 		break;
-	case 9 ... 12: gpc_invalidate(s->vm, random_page(s, random), PAGE_SIZE); break;
+	case 9 ... 11: take_page(s, random); break;
+	case 12: gpc_invalidate(s->vm, random_page(s, random), PAGE_SIZE); break;
 	default:
 		if (!read_one(w, s, n, false))
 			refresh_one(s, n);
@@ -332,6 +350,7 @@ static int subject_make(struct subject *s, enum gpc_kind kind)
 	if (!s->vm || !s->own || !s->slot_pages)
 		return -ENOMEM;
 	s->pages = memory_end(s->vm) - NR_CACHES * PAGE_SIZE;
+	s->taken = vm_gpa_to_va(s->vm, s->pages + CHANGING * PAGE_SIZE, PAGE_SIZE, true);
 	s->slot = slot.gpa = memory_end(s->vm) + SLOT_AWAY;
 	slot.pa = va_to_pa(s->slot_pages);
 	err = vm_add_slot(s->vm, &slot);
