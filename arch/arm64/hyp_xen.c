@@ -17,14 +17,6 @@
 #include <cupel/xen.h>
 #include <string.h>
 
-int guest_xen_call(struct vcpu *v, struct guest_ctx *ctx)
-{
-	enum vcpu_exit exit = VCPU_EXIT_RESUME;
-
-	ctx->regs[0] = (u64)xen_hypercall(v, ctx->regs[16], ctx->regs, &exit);
-	return likely(exit == VCPU_EXIT_RESUME) ? guest_resume(v) : (int)exit;
-}
-
 /* --- Guest memory by its own addresses ---------------------------------------------------------- */
 
 /* Host pointer to [va, va + len), which lies in one page; NULL. */
@@ -92,15 +84,69 @@ int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa)
 	return guest_stage1(va, true, gpa) ? 0 : -EFAULT;
 }
 
+/* --- The hypercall ------------------------------------------------------------------------------ */
+
+/*
+ * An aligned word that its guest's kernel can read; NULL: not here, or not at all. RAM is above all else a
+ * guest has (abi.h), so that the last slot is it; moved pages are looked up the long way.
+ */
+static inline const u32 *ram_word(struct vcpu *v, u64 va)
+{
+	/* Pairs with the release in publish() of slots_change.c. */
+	const struct mem_slots *slots = load_acquire(&v->vm->slots);
+	const struct mem_slot *ram = &slots->slot[slots->count - 1];
+	gpaddr_t gpa;
+
+	if (unlikely(!IS_ALIGNED(va, 4) || !slots->count || !guest_stage1(va, false, &gpa)))
+		return NULL;
+	/* Pairs with the release in frames_make(). */
+	if (unlikely(gpa - ram->gpa >= ram->size || load_acquire(&ram->frame)))
+		return NULL;
+	return pa_to_va(ram->pa + (gpa - ram->gpa));
+}
+
+static __noinline int any_call(struct vcpu *v, struct guest_ctx *ctx)
+{
+	enum vcpu_exit exit = VCPU_EXIT_RESUME;
+
+	ctx->regs[0] = (u64)xen_hypercall(v, ctx->regs[16], ctx->regs, &exit);
+	return exit == VCPU_EXIT_RESUME ? guest_resume(v) : (int)exit;
+}
+
+/* Numbers and commands are ints to the guest. */
+static inline bool is_send(const u64 *regs)
+{
+	return (u32)regs[16] == XEN_event_channel_op && (u32)regs[0] == EVTCHNOP_send;
+}
+
+/* What is called all the time has a way of its own: evtchn_send() with nothing around it. */
+int guest_xen_call(struct vcpu *v, struct guest_ctx *ctx)
+{
+	const u32 *port = likely(is_send(ctx->regs)) ? ram_word(v, ctx->regs[1]) : NULL;
+
+	if (unlikely(!port))
+		return any_call(v, ctx);
+	ctx->regs[0] = (u64)evtchn_send(v->vm, READ_ONCE(*port));
+	return guest_resume(v);
+}
+
 /* --- Upcalls ------------------------------------------------------------------------------------ */
 
-void arch_evtchn_upcall(struct vcpu *v)
+/* To the vCPU that is loaded here, as a host interrupt may do as well: one at a time. */
+static __noinline void upcall_here(struct vcpu *v)
 {
-	/* Off: a host interrupt may post to the vCPU that is loaded here, and so may this. */
 	unsigned long flags = arch_irq_save();
 
 	vgic_pend(v->vm, v, GUEST_ARM64_XEN_INTID);
 	arch_irq_restore(flags);
+}
+
+void arch_evtchn_upcall(struct vcpu *v)
+{
+	if (unlikely(v == this_cpu(guest_current)))
+		upcall_here(v);
+	else
+		vgic_post(v->vm->arch.vgic, v, GUEST_ARM64_XEN_INTID, VIRQ_PENDING);
 }
 
 /* The PPI of the device tree and no other; its flags are the vGIC's business. */
