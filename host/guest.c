@@ -139,14 +139,24 @@ void arch_vm_destroy(struct vm *vm)
 	vm->arch.live = false;
 }
 
+void (*host_stage2)(struct vm *vm, const struct host_mapping *m);
+
 int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_flags)
 {
+	const struct host_mapping m = { gpa, pa, size, slot_flags, true };
+
+	if (host_stage2)
+		host_stage2(vm, &m);
 	vm->arch.mapped += size;
 	return 0;
 }
 
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size)
 {
+	const struct host_mapping m = { .gpa = gpa, .size = size };
+
+	if (host_stage2)
+		host_stage2(vm, &m);
 	vm->arch.mapped -= size;
 }
 

@@ -40,6 +40,15 @@ extern host_guest_t host_guest;
 /* What arch_vm_init() and arch_vcpu_init() return; for errors half way. */
 extern int host_vm_init_result, host_vcpu_init_result;
 
+/* What a test makes of a VM's second stage: told of every mapping and removal, by who changes it. */
+struct vm;
+struct host_mapping {
+	u64 gpa, pa, size;
+	u32 slot_flags;
+	bool map; /* false: removed */
+};
+extern void (*host_stage2)(struct vm *vm, const struct host_mapping *m);
+
 /* The image of a guest that is a function: arch_vm_init() gives it to every vCPU of its VM. */
 #define HOST_IMAGE_MAGIC "host guest"
 struct host_image {
