@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct evtchn) == 32, "a bucket is a page");
 
 struct evtchn_queue {
 	spinlock_t lock; /* guards tail, and head[] of the control block; senders only try */
-	u32 tail; /* the port that was last linked; 0 = none */
+	u32 tail; /* the port that was last linked; 0 = none. Read without the lock as a hint */
 } __cacheline_aligned;
 
 /* A vCPU's half of the FIFO ABI; published with release, freed after a grace period. */

@@ -192,13 +192,13 @@ static int append(struct evtchn *e, struct linking *l)
 
 	/* It was the last of a queue that the guest has emptied: nothing is to be linked to it there. */
 	if (l->old && l->old->tail == l->port)
-		l->old->tail = 0;
+		WRITE_ONCE(l->old->tail, 0);
 	linked = follow_tail(l);
 	if (!linked)
 		ready = lead_queue(l);
 	if (linked < 0 || ready < 0)
 		return -EAGAIN;
-	l->q->tail = l->port;
+	WRITE_ONCE(l->q->tail, l->port);
 	WRITE_ONCE(e->last_vcpu, (u16)l->fv->vcpu);
 	WRITE_ONCE(e->last_priority, (u8)l->prio);
 	return ready;

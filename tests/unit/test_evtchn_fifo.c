@@ -332,8 +332,7 @@ static void reset_goes_back(void **state)
 	assert_null(vm->evtchn->fifo);
 	port = (u32)rig_ipi(v0, 1);
 	rig_send(v0, port);
-	assert_true(*guest_bits(rig_va(vm, RIG_SHARED), XEN_EVTCHN_PENDING, port) &
-		    BIT(port % 64));
+	assert_true(*guest_bits(rig_va(vm, RIG_SHARED), XEN_EVTCHN_PENDING, port) & BIT(port % 64));
 	/* And forward again. */
 	assert_int_equal(init_control(v0, 1, RIG_CONTROL >> PAGE_SHIFT, 0), 0);
 	assert_int_equal(expand(v0, RIG_ARRAY >> PAGE_SHIFT), 0);
