@@ -66,6 +66,7 @@ enable_mmu:
 
 	.text
 	.balign	2048
+	.globl	vectors
 vectors:
 	.irp	kind, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	vector	\kind

@@ -32,6 +32,8 @@
 #define VEC_UD	     6
 #define VEC_GP	     13
 #define VEC_PF	     14
+#define VEC_UPCALL   0x62 /* of event channels: a vCPU's own, through the local APIC, */
+#define VEC_CALLBACK 0xf3 /* or the one that all vCPUs share */
 #define VEC_TIMER    0xd0
 #define VEC_IPI	     0xe0 /* + number of the IPI */
 #define VEC_SPURIOUS 0xff

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Xen as an x86 guest finds it: CPUID leaves, the hypercall page, upcalls by vector (public headers
- * arch-x86/cpuid.h and hvm/params.h). Vectors are those of this file and of no other.
+ * arch-x86/cpuid.h and hvm/params.h).
  */
 #include <runtime.h>
 #include <xen.h>
-
-#define VEC_CALLBACK 0xf3
-#define VEC_OWN	     0x62 /* through the local APIC */
 
 static u8 hypercall_page[4096] __aligned(4096);
 static u32 base;
@@ -82,7 +79,7 @@ s64 xen_route_upcalls(enum xen_route route, irq_fn fn)
 	struct {
 		u32 vcpu;
 		u8 vector;
-	} own = { xen_id(), route == XEN_ROUTE_OWN ? VEC_OWN : 0 };
+	} own = { xen_id(), route == XEN_ROUTE_OWN ? VEC_UPCALL : 0 };
 	struct {
 		u16 domid;
 		u16 pad;
@@ -93,7 +90,7 @@ s64 xen_route_upcalls(enum xen_route route, irq_fn fn)
 	s64 err = 0;
 
 	handler = fn;
-	irq_request(VEC_OWN, fn);
+	irq_request(VEC_UPCALL, fn);
 	irq_raw = take_raw;
 	if (route == XEN_ROUTE_SHARED)
 		err = xen_call(XEN_hvm_op, HVMOP_set_param, (u64)&shared, 0, 0);
