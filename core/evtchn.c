@@ -33,39 +33,43 @@ struct evtchn_domain *evtchn_domain_find(u32 domid)
  * the selector, so whoever sets a bit that it has not taken also sets upcall_pending after that clear. The
  * partner is the guest's exchange of upcall_pending, followed by its exchange of the selector.
  */
-static __always_inline bool mark(struct xen_vcpu_info *vi, u64 sel)
+static __always_inline bool mark(struct xen_vcpu_info *vi, u64 sel, bool counting)
 {
-	if (sel) {
+	if (unlikely(counting))
 		count_shared_rmw();
+	if (sel) {
 		if (!(sel & ~atomic_fetch_or_full(&vi->evtchn_pending_sel, sel)))
 			return false;
+		if (unlikely(counting))
+			count_shared_rmw();
 	}
-	count_shared_rmw();
 	return !atomic_xchg_full(&vi->evtchn_upcall_pending, 1);
 }
 
-static __always_inline bool try_mark(struct vcpu *v, u64 sel)
+static __always_inline void mark_vcpu(struct vcpu *v, u64 sel, bool counting)
 {
 	struct gpc *g = &v->evtchn->vcpu_info;
-	struct xen_vcpu_info *vi = gpc_get(g, sizeof(*vi));
+	/* A cache of a vcpu_info is never active with less. */
+	struct xen_vcpu_info *vi = gpc_get(g, 0);
 	bool upcall;
 
-	if (unlikely(!vi))
-		return false;
-	upcall = mark(vi, sel);
+	if (unlikely(!vi)) {
+		evtchn_owe_upcall(v, sel);
+		return;
+	}
+	upcall = mark(vi, sel, counting);
 	gpc_dirty(g);
 	gpc_put(g);
 	if (upcall) {
-		evtchn_count(upcalls);
+		if (unlikely(counting))
+			evtchn_count(upcalls);
 		arch_evtchn_upcall(v);
 	}
-	return true;
 }
 
 void evtchn_mark_vcpu(struct vcpu *v, u64 sel)
 {
-	if (unlikely(!try_mark(v, sel)))
-		evtchn_owe_upcall(v, sel);
+	mark_vcpu(v, sel, evtchn_counting());
 }
 
 bool evtchn_upcall_pending(struct vcpu *v)
@@ -94,20 +98,62 @@ bool evtchn_upcall_pending(struct vcpu *v)
 
 /* --- Sending ------------------------------------------------------------------------------------ */
 
-void evtchn_deliver(struct evtchn_domain *d, struct evtchn *e, u32 port)
+/* The order of its steps, and whom each pairs with: evtchn_2l.c. */
+static __always_inline void raise_2l(struct evtchn_domain *d, struct evtchn *e, u32 port,
+				     bool counting)
+{
+	struct gpc *g = &d->shared_info;
+	u64 bit = BIT(port % 64), masked;
+	void *s = gpc_get(g, 0); /* never active with less than XEN_SHARED_INFO_SIZE */
+
+	if (unlikely(!s)) {
+		evtchn_owe(d, e, port, OWED_RAISE);
+		return;
+	}
+	/* The ABI may have changed since the port was found, and the port been one of FIFO's only. */
+	if (unlikely(port >= EVTCHN_2L_PORTS)) {
+		gpc_put(g);
+		return;
+	}
+	if (unlikely(counting))
+		count_shared_rmw();
+	if (atomic_fetch_or_full(evtchn_2l_word(s, XEN_EVTCHN_PENDING, port), bit) & bit) {
+		gpc_put(g);
+		if (unlikely(counting))
+			evtchn_count(already);
+		return;
+	}
+	gpc_dirty(g);
+	masked = READ_ONCE(*evtchn_2l_word(s, XEN_EVTCHN_MASK, port)) & bit;
+	gpc_put(g);
+	if (!masked)
+		mark_vcpu(evtchn_target(d, e), BIT(port / 64), counting);
+	else if (unlikely(counting))
+		evtchn_count(masked);
+	if (unlikely(READ_ONCE(d->pollers)))
+		evtchn_wake_pollers(d, port);
+}
+
+static __always_inline void deliver(struct evtchn_domain *d, struct evtchn *e, u32 port, bool counting)
 {
 	/* Pairs with the release in fifo_start(). */
 	struct evtchn_fifo *f = load_acquire(&d->fifo);
 
 	if (likely(!f))
-		evtchn_2l_raise(d, e, port);
+		raise_2l(d, e, port, counting);
 	else
 		evtchn_fifo_raise(d, f, e, port);
+}
+
+void evtchn_deliver(struct evtchn_domain *d, struct evtchn *e, u32 port)
+{
+	deliver(d, e, port, evtchn_counting());
 }
 
 static __always_inline s64 send(struct evtchn_domain *d, u32 port)
 {
 	struct evtchn *e = evtchn_find(d, port);
+	bool counting = evtchn_counting();
 
 	if (unlikely(!e))
 		return -XEN_EINVAL;
@@ -122,8 +168,9 @@ static __always_inline s64 send(struct evtchn_domain *d, u32 port)
 	case EVTCHNSTAT_unbound: return 0;
 	default: return -XEN_EINVAL;
 	}
-	evtchn_count(sent);
-	evtchn_deliver(d, e, port);
+	if (unlikely(counting))
+		evtchn_count(sent);
+	deliver(d, e, port, counting);
 	return 0;
 }
 
@@ -136,15 +183,17 @@ s64 evtchn_send(struct vm *vm, u32 port)
 	return err;
 }
 
-static s64 raise(struct evtchn_domain *d, u32 port)
+static __always_inline s64 raise(struct evtchn_domain *d, u32 port)
 {
 	struct evtchn *e = evtchn_find(d, port);
+	bool counting = evtchn_counting();
 
 	/* Pairs with the releases in evtchn_ops.c. */
 	if (!e || load_acquire(&e->state) == EVTCHNSTAT_closed)
 		return -XEN_EINVAL;
-	evtchn_count(sent);
-	evtchn_deliver(d, e, port);
+	if (unlikely(counting))
+		evtchn_count(sent);
+	deliver(d, e, port, counting);
 	return 0;
 }
 
@@ -157,11 +206,16 @@ s64 evtchn_raise(struct vm *vm, u32 port)
 	return err;
 }
 
+static __noinline s64 raise_once(struct evtchn_domain *d, u32 port)
+{
+	return raise(d, port);
+}
+
 s64 evtchn_raise_id(u32 vm_id, u32 port)
 {
 	srcu_token_t token = guest_read_lock();
 	struct evtchn_domain *d = evtchn_domain_find(vm_id);
-	s64 err = d ? raise(d, port) : -XEN_ESRCH;
+	s64 err = d ? raise_once(d, port) : -XEN_ESRCH;
 
 	guest_read_unlock(token);
 	return err;
@@ -180,7 +234,7 @@ void evtchn_virq(struct vcpu *v, u32 virq)
 	/* Pairs with the release in do_bind_virq(). */
 	port = load_acquire(&ev->virq_port[virq]);
 	if (port)
-		raise(v->vm->evtchn, port);
+		raise_once(v->vm->evtchn, port);
 	guest_read_unlock(token);
 }
 

@@ -97,6 +97,11 @@ struct evtchn_vcpu {
 
 DECLARE_PER_CPU(struct evtchn_counts, evtchn_counts);
 #define evtchn_count(what) local_inc(&this_cpu(evtchn_counts).what)
+/* What happens at every delivery is counted only while locks are: `counting` is read once a delivery. */
+static __always_inline bool evtchn_counting(void)
+{
+	return READ_ONCE(lock_stats_enabled);
+}
 
 /* The entry of a port, NULL when there is none. In a section of guest_srcu or under the domain's lock. */
 static inline struct evtchn *evtchn_find(const struct evtchn_domain *d, u32 port)
@@ -132,8 +137,12 @@ bool evtchn_virq_is_global(u32 virq);
 /* Raise a port of whatever VM has that id now: -ESRCH when none has. Any context. */
 s64 evtchn_raise_id(u32 vm_id, u32 port);
 
+static __always_inline u64 *evtchn_2l_word(void *shared_info, u32 offset, u32 port)
+{
+	return (u64 *)((u8 *)shared_info + offset) + port / 64;
+}
+
 /* evtchn_2l.c. In a section; -EAGAIN: shared_info can't be reached now. */
-void evtchn_2l_raise(struct evtchn_domain *d, struct evtchn *e, u32 port);
 int evtchn_2l_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port);
 int evtchn_2l_test(struct evtchn_domain *d, u32 port, bool *pending);
 int evtchn_2l_clear(struct evtchn_domain *d, u32 port);

@@ -11,15 +11,12 @@
  *	selector bit         the guest exchanges upcall_pending, and then the selector: mark() in evtchn.c
  *	upcall_pending
  *	look at pollers
+ *
+ * The first half of it, evtchn_2l_raise(), is in evtchn.c, in one piece with what calls it.
  */
 #include <cupel/errno.h>
 
 #include "evtchn.h"
-
-static __always_inline u64 *word_at(void *shared_info, u32 offset, u32 port)
-{
-	return (u64 *)((u8 *)shared_info + offset) + port / 64;
-}
 
 /* For what is not measured: once is enough. */
 static __noinline __cold void *get_slowly(struct evtchn_domain *d)
@@ -31,39 +28,6 @@ static __noinline __cold void put_written(struct gpc *g)
 {
 	gpc_dirty(g);
 	gpc_put(g);
-}
-
-void evtchn_2l_raise(struct evtchn_domain *d, struct evtchn *e, u32 port)
-{
-	struct gpc *g = &d->shared_info;
-	u64 bit = BIT(port % 64);
-	void *s = gpc_get(g, XEN_SHARED_INFO_SIZE);
-	u64 masked;
-
-	if (unlikely(!s)) {
-		evtchn_owe(d, e, port, OWED_RAISE);
-		return;
-	}
-	/* The ABI may have changed since the port was found, and the port been one of FIFO's only. */
-	if (unlikely(port >= EVTCHN_2L_PORTS)) {
-		gpc_put(g);
-		return;
-	}
-	count_shared_rmw();
-	if (atomic_fetch_or_full(word_at(s, XEN_EVTCHN_PENDING, port), bit) & bit) {
-		gpc_put(g);
-		evtchn_count(already);
-		return;
-	}
-	gpc_dirty(g);
-	masked = READ_ONCE(*word_at(s, XEN_EVTCHN_MASK, port)) & bit;
-	gpc_put(g);
-	if (unlikely(masked))
-		evtchn_count(masked);
-	else
-		evtchn_mark_vcpu(evtchn_target(d, e), BIT(port / 64));
-	if (unlikely(READ_ONCE(d->pollers)))
-		evtchn_wake_pollers(d, port);
 }
 
 int evtchn_2l_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port)
@@ -79,8 +43,8 @@ int evtchn_2l_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port)
 		return -EAGAIN;
 	count_shared_rmw();
 	/* Full: pairs with the one that sets a pending bit and then looks at the mask. */
-	was = atomic_fetch_and_full(word_at(s, XEN_EVTCHN_MASK, port), ~bit) & bit;
-	pending = READ_ONCE(*word_at(s, XEN_EVTCHN_PENDING, port)) & bit;
+	was = atomic_fetch_and_full(evtchn_2l_word(s, XEN_EVTCHN_MASK, port), ~bit) & bit;
+	pending = READ_ONCE(*evtchn_2l_word(s, XEN_EVTCHN_PENDING, port)) & bit;
 	put_written(g);
 	if (was && pending)
 		evtchn_mark_vcpu(evtchn_target(d, e), BIT(port / 64));
@@ -94,7 +58,7 @@ int evtchn_2l_test(struct evtchn_domain *d, u32 port, bool *pending)
 	if (!s)
 		return -EAGAIN;
 	*pending = port < EVTCHN_2L_PORTS &&
-		   READ_ONCE(*word_at(s, XEN_EVTCHN_PENDING, port)) & BIT(port % 64);
+		   READ_ONCE(*evtchn_2l_word(s, XEN_EVTCHN_PENDING, port)) & BIT(port % 64);
 	gpc_put(&d->shared_info);
 	return 0;
 }
@@ -109,7 +73,7 @@ int evtchn_2l_clear(struct evtchn_domain *d, u32 port)
 	s = get_slowly(d);
 	if (!s)
 		return -EAGAIN;
-	atomic_fetch_and_relaxed(word_at(s, XEN_EVTCHN_PENDING, port), ~BIT(port % 64));
+	atomic_fetch_and_relaxed(evtchn_2l_word(s, XEN_EVTCHN_PENDING, port), ~BIT(port % 64));
 	put_written(g);
 	return 0;
 }

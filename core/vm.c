@@ -18,9 +18,6 @@
 
 /* --- Registers ---------------------------------------------------------------------------------- */
 
-/* Nothing here indexes the stack, and an access of a guest has few instructions to spare. */
-#define __hot_no_guard __attribute__((no_stack_protector))
-
 /* Keeps the table sorted by base. Windows are added before the VM runs and stay as they are. */
 static int add_window(struct mmio_window *table, u32 *count, const struct mmio_window *w)
 {
@@ -88,6 +85,7 @@ static __always_inline bool do_access(struct vcpu *v, const struct mmio_window *
 	return true;
 }
 
+/* Nothing in these two indexes the stack, and an access of a guest has few instructions to spare. */
 __hot_no_guard bool vm_mmio(struct vcpu *v, gpaddr_t gpa, u32 size, bool write, u64 *value)
 {
 	const struct mmio_window *w = v->mmio_hit;

@@ -195,7 +195,8 @@ static __noinline s64 evtchn_slow(struct vcpu *v, u32 cmd, u64 arg)
 	return ret;
 }
 
-static s64 event_channel_op(struct vcpu *v, u32 cmd, u64 arg)
+/* Nothing here indexes the stack, and a send has few instructions to spare. */
+static __hot_no_guard s64 event_channel_op(struct vcpu *v, u32 cmd, u64 arg)
 {
 	struct evtchn_send send;
 
@@ -251,10 +252,11 @@ static s64 sched_op(struct vcpu *v, u32 cmd, u64 arg, enum vcpu_exit *exit)
 }
 
 /* Numbers and commands are ints to the guest: what the registers hold above is not looked at. */
-s64 xen_hypercall(struct vcpu *v, u64 nr, const u64 arg[5], enum vcpu_exit *exit)
+__hot_no_guard s64 xen_hypercall(struct vcpu *v, u64 nr, const u64 arg[5], enum vcpu_exit *exit)
 {
+	if (likely((u32)nr == XEN_event_channel_op))
+		return event_channel_op(v, (u32)arg[0], arg[1]);
 	switch ((u32)nr) {
-	case XEN_event_channel_op: return event_channel_op(v, (u32)arg[0], arg[1]);
 	case XEN_sched_op: return sched_op(v, (u32)arg[0], arg[1], exit);
 	case XEN_vcpu_op: return xen_vcpu_op(v, (u32)arg[0], (u32)arg[1], arg[2], exit);
 	case XEN_set_timer_op: return xen_set_timer_op(v, (s64)arg[0]);

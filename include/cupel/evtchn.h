@@ -77,7 +77,10 @@ bool evtchn_serve(struct vcpu *v);
  */
 void arch_evtchn_upcall(struct vcpu *v);
 
-/* For tables: what happened, machine-wide sums over per-CPU counters. */
+/*
+ * For tables: what happened, machine-wide sums over per-CPU counters. The first four are kept only while
+ * lock_stats_enabled is true, as those of locks are.
+ */
 struct evtchn_counts {
 	u64 sent; /* deliveries asked for */
 	u64 already; /* was pending */

@@ -88,9 +88,11 @@ static void only_the_first_kicks(void **state)
 	u32 a = (u32)rig_ipi(v0, 1), b = (u32)rig_ipi(v0, 1);
 	struct evtchn_counts before = evtchn_counts_sum();
 
+	lock_stats_enabled = true;
 	rig_send(v0, a);
 	rig_send(v0, a);
 	rig_send(v0, b);
+	lock_stats_enabled = false;
 	assert_upcall(v1, a, 1);
 	assert_upcall(v1, b, 1);
 	assert_int_equal(evtchn_counts_sum().sent - before.sent, 3);
