@@ -91,14 +91,13 @@ static u32 look(const struct srcu *s, u32 first, u32 last)
 	for (u32 i = first; i < last; i++) {
 		const struct srcu_cpu *c = &s->cpu[i];
 
-		/* Acquire: for checkers that do not know barriers; A and L do it anyhow. */
-		open[0] -= load_acquire(&c->ended[0]) + load_acquire(&c->away[0]);
-		open[1] -= load_acquire(&c->ended[1]) + load_acquire(&c->away[1]);
+		open[0] -= local_read(&c->ended[0]) + local_read(&c->away[0]);
+		open[1] -= local_read(&c->ended[1]) + local_read(&c->away[1]);
 	}
 	smp_rmb(); /* A: pairs with B and C; ends before beginnings */
 	for (u32 i = first; i < last; i++) {
-		open[0] += READ_ONCE(s->cpu[i].begun[0]);
-		open[1] += READ_ONCE(s->cpu[i].begun[1]);
+		open[0] += local_read(&s->cpu[i].begun[0]);
+		open[1] += local_read(&s->cpu[i].begun[1]);
 	}
 	return (u32)(open[0] != 0) | (u32)(open[1] != 0) << 1;
 }
@@ -235,9 +234,10 @@ u64 srcu_cookie(struct srcu *s)
 
 bool srcu_done(struct srcu *s, u64 cookie)
 {
+	/* Acquire: pairs with the release in grace_period(). */
 	bool done = (s64)(load_acquire(&s->seq) - cookie) >= 0;
 
-	smp_mb(); /* L: pairs with C, by way of the release in grace_period() */
+	smp_mb(); /* L: pairs with C, by way of that */
 	return done;
 }
 

@@ -12,7 +12,7 @@
 #ifndef CUPEL_SRCU_H
 #define CUPEL_SRCU_H
 
-#include <asm/local.h> /* void local_inc(unsigned long *p): atomic against this CPU's interrupts only */
+#include <asm/local.h> /* local_inc(p): atomic against this CPU's interrupts only; local_read(p): any CPU */
 #include <cupel/atomic.h>
 #include <cupel/lock.h>
 #include <cupel/percpu.h>
@@ -66,7 +66,7 @@ static inline srcu_token_t srcu_read_lock(struct srcu *s)
 	u32 cpu = cpu_id(), idx = READ_ONCE(s->idx) & 1;
 
 	local_inc(&s->cpu[cpu].begun[idx]);
-	smp_mb(); /* B: pairs with A of the updater (and with D, C: see core/srcu.c) */
+	smp_mb(); /* B: pairs with F and A of the updater: see core/srcu.c */
 	return cpu << 1 | idx;
 }
 
@@ -74,11 +74,11 @@ static inline void srcu_read_unlock(struct srcu *s, srcu_token_t token)
 {
 	u32 home = token >> 1, idx = token & 1;
 
-	smp_mb(); /* C: what the section did comes before the end is counted; pairs with A */
+	smp_mb(); /* C: what the section did comes before the end is counted; pairs with L and A */
 	if (likely(home == cpu_id()))
 		local_inc(&s->cpu[home].ended[idx]);
-	else
-		atomic_fetch_add_release(&s->cpu[home].away[idx], 1); /* as local_inc() for checkers */
+	else /* Release: says C over again, for a sanitizer that does not know barriers. */
+		atomic_fetch_add_release(&s->cpu[home].away[idx], 1);
 }
 
 /*

@@ -31,6 +31,7 @@ static u32 handed, waited, published[2];
 /* Beside it: what has happened, in the order of this program. */
 static u32 open[2][READERS], marked[2][READERS];
 static bool nests, handed_open;
+static bool held_up; /* the lock is taken at first: updaters wait together */
 static u32 patience; /* turns of others that a section may last */
 static u32 way[2];
 static const char *wrong;
@@ -166,6 +167,12 @@ static void observe(void *arg)
 {
 	u32 i = (u32)weak_random(2), n = 200;
 
+	if (held_up) {
+		for (n = (u32)weak_random(60); n; n--)
+			weak_relax();
+		spin_unlock(&domain.lock);
+		n = 200;
+	}
 	while (n && !READ_ONCE(published[i])) {
 		weak_relax();
 		n--;
@@ -216,7 +223,7 @@ static void begin_run(u64 seed)
 	memset(open, 0, sizeof(open));
 	memset(marked, 0, sizeof(marked));
 	handed = waited = published[0] = published[1] = 0;
-	nests = handed_open = false;
+	nests = handed_open = held_up = false;
 	patience = 30;
 	wrong = NULL;
 	weak_reset(seed);
@@ -285,6 +292,8 @@ static void two_updaters(void **state)
 	for (u64 seed = 1; seed <= RUNS; seed++) {
 		begin_run(seed);
 		patience = 150;
+		held_up = seed % 3 == 0;
+		domain.lock.owner = held_up;
 		way[0] = seed % 4 ? SRCU_ATOMIC : (u32)weak_random(NR_WAYS);
 		way[1] = seed % 4 ? SRCU_ATOMIC : (u32)weak_random(NR_WAYS);
 		for (u32 cpu = 0; cpu < READERS; cpu++)

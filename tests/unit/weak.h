@@ -70,6 +70,7 @@ u64 weak_random(u64 n);
 #undef load_acquire
 #undef store_release
 #undef atomic_fetch_add_relaxed
+#undef atomic_fetch_add_release
 #undef atomic_fetch_or_full
 #undef atomic_xchg_full
 #undef smp_mb
@@ -83,13 +84,16 @@ u64 weak_random(u64 n);
 #define smp_mb()	    weak_fence(WEAK_FULL)
 #define smp_rmb()	    weak_fence(WEAK_ACQUIRE)
 #define smp_wmb()	    weak_fence(WEAK_RELEASE)
-#define local_inc(p)	    ((void)weak_rmw((p), sizeof(*(p)), WEAK_ADD, 1, WEAK_RELAXED))
+#define local_inc(p)	    weak_local_inc((p), sizeof(*(p)))
 #define atomic_xchg_full(p, v) \
 	((typeof(*(p)))weak_rmw((p), sizeof(*(p)), WEAK_SET, weak_bits(v), WEAK_FULL))
 #define atomic_fetch_or_full(p, v) \
 	((typeof(*(p)))weak_rmw((p), sizeof(*(p)), WEAK_OR, weak_bits(v), WEAK_FULL))
 #define atomic_fetch_add_relaxed(p, v) \
 	((typeof(*(p)))weak_rmw((p), sizeof(*(p)), WEAK_ADD, weak_bits(v), WEAK_RELAXED))
+#define atomic_fetch_add_release(p, v) \
+	((typeof(*(p)))weak_rmw((p), sizeof(*(p)), WEAK_ADD, weak_bits(v), WEAK_RELEASE))
+#define local_read(p) ((unsigned long)weak_load((p), sizeof(*(p)), WEAK_RELAXED))
 /* A lock of this machine is one word: taken when `owner` is set. */
 #define spin_trylock(l)	   weak_cmpxchg(&(l)->owner, sizeof((l)->owner), 0, 1)
 #define spin_unlock(l)	   weak_store(&(l)->owner, sizeof((l)->owner), 0, WEAK_RELEASE)

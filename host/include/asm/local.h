@@ -11,10 +11,15 @@
 #elif defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
 #include "../../../arch/arm64/include/asm/local.h"
 #else
-/* Release: a sanitizer does not know barriers, and this is where one comes before. */
+/* Release, acquire: a sanitizer does not know barriers; one comes before the one, and after the other. */
 static inline void local_inc(unsigned long *p)
 {
 	__atomic_store_n(p, __atomic_load_n(p, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+}
+
+static inline unsigned long local_read(const unsigned long *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 #endif
 

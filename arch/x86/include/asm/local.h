@@ -11,4 +11,10 @@ static inline void local_inc(unsigned long *p)
 	__asm__ volatile("incq %0" : "+m"(*p) : : "memory", "cc");
 }
 
+/* Read one, on any CPU. What has to come after it needs a barrier. */
+static inline unsigned long local_read(const unsigned long *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
 #endif
