@@ -39,6 +39,8 @@ static void set_entries(struct vm *of, const struct host_mapping *m)
 	for (u64 n = 0; n < m->size / PAGE_SIZE; n++) {
 		u64 entry = (m->pa + n * PAGE_SIZE) | S2_VALID | (writable ? S2_WRITE : 0);
 
+		/* What is mapped can only get more rights. */
+		entry |= table[first + n] & S2_WRITE;
 		store_release(&table[first + n], m->map ? entry : 0);
 	}
 	if (!m->map && on_unmap)
@@ -293,10 +295,23 @@ static struct work {
 	u32 page;
 	u32 bad, refused;
 	u32 stays;
+	u64 written[WORK_PAGES];
 } __cacheline_aligned work[4];
 static u32 stop;
 
-/* Its own words of every page: by itself, and by an exit of it. */
+/* In an exit, through a pointer as an exit has it. */
+static void work_by_pointer(struct vcpu *v, struct work *w)
+{
+	u32 page = w->stays++ % WORK_PAGES;
+	u64 *word = vm_gpa_to_va(v->vm, WORK + page * PAGE_SIZE + v->id * 64 + 16, 8, true);
+
+	w->bad += *word != w->written[page];
+	for (u32 i = 0; i < w->stays % 8; i++)
+		cpu_relax();
+	*word = ++w->written[page];
+}
+
+/* Its own words of every page: by itself, and by exits of it. */
 static bool work_on_page(struct vcpu *v, struct work *w)
 {
 	gpaddr_t gpa = WORK + w->page * PAGE_SIZE + v->id * 64;
@@ -319,7 +334,7 @@ static int worker(struct vcpu *v)
 {
 	struct work *w = &work[v->id];
 
-	w->stays++;
+	work_by_pointer(v, w);
 	for (u32 i = 0; i < 64 && !host_kick_pending(); i++) {
 		if (!w->page && READ_ONCE(stop))
 			return VCPU_EXIT_LEAVE;
