@@ -18,6 +18,8 @@
 #include <cupel/platform.h>
 #include <cupel/smp.h>
 
+#include "../core/lock_debug.h"
+
 struct host_cpu {
 	struct host_irqs irqs;
 	u32 kicks;
@@ -78,7 +80,9 @@ void host_take_irqs(void)
 		return;
 	irqs->deadline = 0;
 	host_irqs_on = false;
+	lock_debug_irq_enter();
 	soft_timer_tick();
+	lock_debug_irq_exit();
 	host_irqs_on = true;
 }
 
