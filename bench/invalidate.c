@@ -134,7 +134,7 @@ static void take_page(const struct round *r, u32 n)
 	gpaddr_t gpa = bench_idle_page(r->side->vm, n);
 
 	if (r->how == BY_MOVE)
-		; //vm_move_page(r->side->vm, gpa);
+		vm_move_page(r->side->vm, gpa);
 	else
 		gpc_invalidate(r->side->vm, gpa, PAGE_SIZE);
 }
