@@ -104,15 +104,19 @@ static inline void guest_set_reg(struct guest_ctx *ctx, u32 n, u64 val)
 		ctx->regs[n] = val;
 }
 
+/* guest_walk.c: the same as guest_stage1() in software. */
+bool guest_walk(struct vcpu *v, u64 va, bool write, gpaddr_t *gpa);
+
 /* PAR_EL1, D19.2.107: of 4 KiB granules */
 #define PAR_F	 BIT(0)
+#define PAR_S	 BIT(9) /* the second stage, on the way of the walk */
 #define PAR_ADDR 0x000ffffffffff000UL
 
 /*
  * Stage 1 only, as EL1 would go: what the guest's tables say is looked up in the slots, never handed to
- * the hardware. PAR_EL1 is the guest's own. Owner, vCPU loaded. False: there is no answer now.
+ * the hardware. PAR_EL1 is the guest's own. Owner, vCPU loaded. False: the guest can't go there.
  */
-static inline bool guest_stage1(u64 va, bool write, gpaddr_t *gpa)
+static inline bool guest_stage1(struct vcpu *v, u64 va, bool write, gpaddr_t *gpa)
 {
 	u64 kept = read_sysreg(par_el1), par;
 
@@ -124,7 +128,9 @@ static inline bool guest_stage1(u64 va, bool write, gpaddr_t *gpa)
 	par = read_sysreg(par_el1);
 	write_sysreg(kept, par_el1);
 	*gpa = (par & PAR_ADDR) | (va & (PAGE_SIZE - 1));
-	return !(par & PAR_F);
+	if (likely(!(par & PAR_F)))
+		return true;
+	return (par & PAR_S) && guest_walk(v, va, write, gpa);
 }
 
 /* hyp_abort.c */

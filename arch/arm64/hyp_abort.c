@@ -23,12 +23,12 @@ static bool is_permission(u64 esr)
  * HPFAR_EL2 says nothing of a permission fault outside a table walk (Arm ARM D19.2.61): its address is
  * translated again. False: it can't be any more, since the guest's own tables have changed.
  */
-static bool find_address(u64 esr, gpaddr_t *gpa)
+static bool find_address(struct vcpu *v, u64 esr, gpaddr_t *gpa)
 {
 	*gpa = fault_address();
 	if (!is_permission(esr) || esr & ESR_ABT_S1PTW)
 		return true;
-	return guest_stage1(read_sysreg(far_el2), false, gpa);
+	return guest_stage1(v, read_sysreg(far_el2), false, gpa);
 }
 
 /*
@@ -80,7 +80,7 @@ static bool is_missing(u64 esr)
 /* True: the guest is to try again. *gpa is where it was in any case. */
 static bool memory_fault(struct vcpu *v, u64 esr, gpaddr_t *gpa)
 {
-	bool found = find_address(esr, gpa);
+	bool found = find_address(v, esr, gpa);
 
 	return is_missing(esr) && (!found || vm_fault(v, *gpa, is_write(esr)));
 }

@@ -24,7 +24,7 @@ static inline void *host_pointer(struct vcpu *v, u64 va, u32 len, bool write)
 {
 	gpaddr_t gpa;
 
-	return likely(guest_stage1(va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
+	return likely(guest_stage1(v, va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
 }
 
 static inline u32 in_page(u64 va, u32 len)
@@ -81,7 +81,7 @@ int arch_guest_write(struct vcpu *v, u64 va, const void *from, u32 len)
 
 int arch_guest_translate(struct vcpu *v, u64 va, gpaddr_t *gpa)
 {
-	return guest_stage1(va, true, gpa) ? 0 : -EFAULT;
+	return guest_stage1(v, va, true, gpa) ? 0 : -EFAULT;
 }
 
 /* --- The hypercall ------------------------------------------------------------------------------ */
@@ -97,7 +97,7 @@ static inline const u32 *ram_word(struct vcpu *v, u64 va)
 	const struct mem_slot *ram = &slots->slot[slots->count - 1];
 	gpaddr_t gpa;
 
-	if (unlikely(!IS_ALIGNED(va, 4) || !slots->count || !guest_stage1(va, false, &gpa)))
+	if (unlikely(!IS_ALIGNED(va, 4) || !slots->count || !guest_stage1(v, va, false, &gpa)))
 		return NULL;
 	/* Pairs with the release in frames_make(). */
 	if (unlikely(gpa - ram->gpa >= ram->size || load_acquire(&ram->frame)))

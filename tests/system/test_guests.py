@@ -48,7 +48,8 @@ def test_guest_gicv2(boot, name):
 
 TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86", "tick-a+idle-b"),
             ("arm64", "keep+spin-long"), ("x86", "keep+spin-long"), ("arm64", "abandon,tick-poll"),
-            ("x86", "abandon,tick-poll"), ("arm64", "tick-poll+spin"), ("x86", "tick-poll+spin")]
+            ("x86", "abandon,tick-poll"), ("arm64", "tick-poll+spin"), ("x86", "tick-poll+spin"),
+            ("arm64", "hostile+pingpong"), ("x86", "hostile+pingpong")]
 
 
 @pytest.mark.parametrize("arch,names", TOGETHER, ids=lambda v: v)
