@@ -254,11 +254,14 @@ static void send_and_end(u32 cpu, void *arg)
 {
 	struct vcpu *v = ending.vm->vcpu[0];
 
-	while (cpu != 1 && !READ_ONCE(ending.over))
-		evtchn_send(ending.vm, ending.port);
+	while (cpu != 1 && !READ_ONCE(ending.over)) {
+		for (u32 i = 0; i < 16; i++)
+			evtchn_send(ending.vm, ending.port);
+		cpu_relax();
+	}
 	if (cpu != 1)
 		return;
-	for (u32 i = 0; i < 30; i++) {
+	for (u32 i = 0; i < 20; i++) {
 		struct vm *peer = rig_make(1, ending.vm->config.gpc, EVTCHN_SPREAD);
 		s64 there = rig_unbound(peer->vcpu[0], ending.vm->id), here;
 
@@ -282,6 +285,112 @@ static void a_peer_that_ends(void **state)
 	rig_drop(ending.vm);
 }
 
+/* Deterministic: while anybody is in a section, what it may have found is not freed. */
+static void hold_up(u32 cpu, void *arg)
+{
+	srcu_token_t token;
+	u64 end;
+
+	if (cpu == 1) {
+		token = guest_read_lock();
+		WRITE_ONCE(storm.left, 1);
+		for (end = arch_counter() + 20000000UL; arch_counter() < end;)
+			cpu_relax();
+		storm.lost = READ_ONCE(storm.moved);
+		guest_read_unlock(token);
+		return;
+	}
+	while (!READ_ONCE(storm.left))
+		cpu_relax();
+	evtchn_vm_destroy(storm.peer);
+	WRITE_ONCE(storm.moved, 1);
+}
+
+static void a_section_holds_the_end_up(void **state)
+{
+	memset(&storm, 0, sizeof(storm));
+	storm.peer = rig_make(1, (enum gpc_kind)(uintptr_t)*state, EVTCHN_SPREAD);
+	host_on_cpus(2, hold_up, NULL);
+	assert_int_equal(storm.lost, 0);
+	assert_int_equal(storm.moved, 1);
+	vm_destroy(storm.peer);
+}
+
+/* --- A delivery against the guest's upcall ------------------------------------------------------ */
+
+#ifdef __SANITIZE_THREAD__
+#define ROUNDS 3000
+#else
+#define ROUNDS 300000
+#endif
+#define TIME_LIMIT 2000000000UL /* ns; a busy host gets fewer rounds */
+
+static struct {
+	struct vm *vm;
+	u32 port;
+	u64 go __cacheline_aligned, done __cacheline_aligned;
+	u64 seen, lost_in;
+	bool over;
+} litmus;
+
+static void see(void *arg, u32 port)
+{
+	litmus.seen++;
+}
+
+static void upcall_now(void)
+{
+	struct vcpu *v = litmus.vm->vcpu[0];
+
+	guest_2l_upcall(rig_va(litmus.vm, RIG_SHARED), rig_info(v), see, NULL);
+}
+
+static void wait_for(const u64 *word, u64 value)
+{
+	for (u32 spins = 0; load_acquire(word) < value && !READ_ONCE(litmus.over); spins++) {
+		/* The other thread may have no CPU of its own. */
+		if (spins > 5000)
+			cpu_relax();
+	}
+}
+
+/* CPU 1 is the vCPU, CPU 2 sends once a round; afterwards the event has been seen. */
+static void play(u32 cpu, void *arg)
+{
+	u64 end = arch_counter() + TIME_LIMIT;
+
+	for (u64 round = 1; round <= ROUNDS && !READ_ONCE(litmus.over); round++) {
+		if (cpu == 2) {
+			wait_for(&litmus.go, round);
+			evtchn_raise(litmus.vm, litmus.port);
+			store_release(&litmus.done, round);
+			continue;
+		}
+		store_release(&litmus.go, round);
+		for (u64 i = round % 512; i; i--)
+			upcall_now();
+		wait_for(&litmus.done, round);
+		upcall_now();
+		if (litmus.seen != round && !litmus.lost_in)
+			litmus.lost_in = round;
+		if (litmus.lost_in || (round % 64 == 0 && arch_counter() > end))
+			break;
+	}
+	WRITE_ONCE(litmus.over, true);
+}
+
+static void raise_against_upcall(void **state)
+{
+	memset(&litmus, 0, sizeof(litmus));
+	litmus.vm = rig_make(1, (enum gpc_kind)(uintptr_t)*state, EVTCHN_PACKED);
+	litmus.port = (u32)rig_ipi(litmus.vm->vcpu[0], 0);
+	host_on_cpus(2, play, NULL);
+	rig_drop(litmus.vm);
+	if (litmus.lost_in)
+		fail_msg("lost in round %lu", litmus.lost_in);
+	assert_true(litmus.seen > 0);
+}
+
 #define make NULL
 #define drop NULL
 
@@ -291,7 +400,12 @@ int main(void)
 		RIG_EACH(two_level),
 		RIG_ONE(two_level_spread, TARGETED),
 		RIG_EACH(by_fifo),
-		RIG_EACH(a_peer_that_ends),
+		RIG_ONE(a_peer_that_ends, RWLOCK),
+		RIG_ONE(a_peer_that_ends, ATOMIC_FAST),
+		RIG_ONE(a_peer_that_ends, TARGETED),
+		RIG_ONE(a_section_holds_the_end_up, RWLOCK),
+		RIG_ONE(a_section_holds_the_end_up, TARGETED),
+		RIG_ONE(raise_against_upcall, TARGETED),
 	};
 
 	return cmocka_run_group_tests_name("evtchn_storm", tests, host_group_setup, NULL);
