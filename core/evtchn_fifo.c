@@ -262,9 +262,9 @@ void evtchn_fifo_raise(struct evtchn_domain *d, struct evtchn_fifo *f, struct ev
 	/* Full: pairs with the guest's clearing of MASKED, LINKED and PENDING; and with a poller's count. */
 	was = atomic_fetch_or_full(word, PENDING);
 	put_written(g);
-	if (was & PENDING)
+	if (unlikely(evtchn_counting()) && (was & PENDING))
 		evtchn_count(already);
-	else if (was & MASKED)
+	else if (unlikely(evtchn_counting()) && (was & MASKED))
 		evtchn_count(masked);
 	if (!(was & (MASKED | LINKED)))
 		evtchn_fifo_link(d, f, e, port, OWED_LINK, false);
