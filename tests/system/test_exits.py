@@ -78,6 +78,22 @@ def test_no_exit_got_dearer(arch, name, words, fields):
     compare(booted, name, got)
 
 
+# One EVTCHNOP_send to another vCPU, hypercall in and out, by the cheapest way that is also the default.
+SEND_TARGET = {"arm64": 400, "x86": 700}
+
+
+def test_no_send_got_dearer(arch):
+    booted = measure(arch, "evtchn-send")
+    got = {"%s-%s" % (row["variant"]["gpc"], row["variant"]["op"]): row["p50"]
+           for row in booted.well().records()}
+    booted.check(len(got) == 24, "six kinds and four ops make 24 rows, not %d" % len(got))
+    for kind in ("expedited", "atomic", "atomic-fast", "targeted"):
+        send = got[kind + "-send"]
+        booted.check(send <= SEND_TARGET[arch], "%s: a send takes %d instructions, target %d"
+                     % (kind, send, SEND_TARGET[arch]))
+    compare(booted, "evtchn-send-" + arch, got)
+
+
 @pytest.mark.parametrize("arch,words", [("arm64", ""), ("arm64", "arm64.mode=nvhe"), ("x86", "")],
                          ids=("arm64", "nvhe", "x86"))
 def test_no_load_got_dearer(arch, words):
