@@ -45,7 +45,7 @@ UNIT_TESTS := $(filter-out ubsan,$(UNIT_TESTS))
 endif
 # The weak machine's CPUs are coroutines of one thread: nothing for the sanitizer of threads.
 ifeq ($(SAN),thread)
-UNIT_TESTS := $(filter-out srcu_weak,$(UNIT_TESTS))
+UNIT_TESTS := $(filter-out srcu_weak evtchn_weak,$(UNIT_TESTS))
 endif
 TESTS ?= $(UNIT_TESTS)
 
@@ -54,6 +54,7 @@ UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
 UNIT_SRCS_srcu_weak := tests/unit/weak.c
+UNIT_SRCS_evtchn_weak := tests/unit/weak.c
 UNIT_SRCS_torture := $(wildcard core/torture_*.c)
 
 unit_obj = $(patsubst %.c,$(UNIT)/%.o,$(1))
