@@ -464,6 +464,7 @@ static void poll_timeout(u32 cpu)
 	expect(!sched_poll(&port, 1, until), "poll refused");
 	expect(xen_now() >= until, "poll ended %lu ns early", until - xen_now());
 	expect(!evtchn_is_pending(port), "pending");
+	meet(&all, nr_vcpus); /* the end of another's step is an IPI, which ends a poll as well */
 }
 
 static void poll_masked(u32 cpu)
@@ -478,6 +479,7 @@ static void poll_masked(u32 cpu)
 	expect(got(port) == n && upcalls() == up, "a masked port made an upcall");
 	evtchn_clear(port);
 	evtchn_unmask(port);
+	meet(&all, nr_vcpus);
 }
 
 /* The port that is polled stays silent; an upcall by another one ends the poll. */
