@@ -38,7 +38,8 @@ def test_guest_nvhe(boot, name):
 
 
 # Polled ticks are left out: QEMU 10 forgets an interrupt that is due again before its guest ends it.
-GICV2 = ("smp", "pingpong", "tick", "gic", "psci", "poke", "steal", "shinfo", "shinfo-fifo", "hostile")
+GICV2 = ("smp", "pingpong", "tick", "gic", "psci", "poke", "steal", "hostile",
+         "shinfo-targeted", "shinfo-rwlock-fifo", "shinfo-native-wfi")
 
 
 @pytest.mark.parametrize("name", GICV2)
