@@ -68,10 +68,9 @@ static u64 pvclock(const struct vcpu_time_info *t)
 u64 xen_now(void)
 {
 	struct vcpu_runstate_info r;
-	u8 *info = (u8 *)xen_info[cpu_id()];
 
 	if (XEN_FEATURES & 1U << PVCLOCK_FEATURE)
-		return pvclock((void *)(info + XEN_VCPU_TIME));
+		return pvclock((void *)((u8 *)xen_info[cpu_id()] + XEN_VCPU_TIME));
 	xen_runstate(xen_id(), &r);
 	return r.time[0] + r.time[1] + r.time[2] + r.time[3];
 }
