@@ -82,7 +82,7 @@ UBSAN := -fsanitize=undefined -fno-sanitize=alignment,object-size
 CFLAGS_debug := -DCONFIG_DEBUG=1 $(UBSAN)
 CFLAGS_ubsan := $(UBSAN)
 ifneq ($(CLANG),)
-CFLAGS_COMMON += -Wno-unused-command-line-argument
+CFLAGS_COMMON += -Wno-unused-command-line-argument -Wno-ignored-optimization-argument
 endif
 CFLAGS := $(CFLAGS_COMMON) $(CFLAGS_CODE_$(ARCH)) -fstack-protector-strong $(CFLAGS_HYP_$(ARCH)) \
 	$(CFLAGS_$(BUILD))
