@@ -37,6 +37,8 @@
 #include <cupel/rmw.h>
 #include <string.h>
 
+#include "core.h"
+
 struct srcu guest_srcu;
 /* Whoever walks a VM's list: not in guest_srcu, so that updaters do not wait for one another there. */
 static struct srcu list_srcu;
@@ -196,7 +198,7 @@ static void add_wait(struct gpc *g, struct drain *d)
 	else if (g->kind > GPC_TRYLOCK)
 		d->wait[g->kind] = true;
 	if (g->flags & GPC_PINNED) {
-		vcpu_request(g->user, VCPU_REQ_GPC);
+		vcpu_ask(g->user, VCPU_REQ_GPC);
 		d->kicked = true;
 	}
 	if (d->kicked || d->wait[g->kind]) {
@@ -478,6 +480,7 @@ static void pin(struct gpc *g)
 		return;
 	g->next_pin = g->user->pins;
 	g->user->pins = g;
+	WRITE_ONCE(g->user->pinned, true);
 }
 
 static void unpin(struct gpc *g)
@@ -486,8 +489,10 @@ static void unpin(struct gpc *g)
 
 	while (p && *p && *p != g)
 		p = &(*p)->next_pin;
-	if (p && *p)
-		*p = g->next_pin;
+	if (!p || !*p)
+		return;
+	*p = g->next_pin;
+	WRITE_ONCE(g->user->pinned, g->user->pins != NULL);
 }
 
 /*

@@ -60,6 +60,14 @@ static __noinline enum vcpu_exit serve_requests(struct vcpu *v)
 	return bits & VCPU_REQ_PREEMPT ? VCPU_EXIT_PREEMPT : VCPU_EXIT_RESUME;
 }
 
+/* Requests, or pages that hardware uses: as long as those are what they were, in it goes. */
+static __noinline enum vcpu_exit look_before_entry(struct vcpu *v)
+{
+	if (!READ_ONCE(v->requests) && gpc_pins_valid(v))
+		return arch_vcpu_enter(v);
+	return serve_requests(v);
+}
+
 enum vcpu_exit vcpu_run(struct vcpu *v)
 {
 	enum vcpu_exit e;
@@ -74,8 +82,8 @@ enum vcpu_exit vcpu_run(struct vcpu *v)
 		 * kick can't come too early: interrupts are off from here to the guest.
 		 */
 		smp_mb();
-		if (unlikely(READ_ONCE(v->requests)) || (unlikely(v->pins) && !gpc_pins_valid(v)))
-			e = serve_requests(v);
+		if (unlikely(READ_ONCE(v->before_entry)))
+			e = look_before_entry(v);
 		else
 			e = arch_vcpu_enter(v);
 	} while (e == VCPU_EXIT_RESUME);

@@ -62,7 +62,14 @@ struct vcpu {
 	} steal;
 
 	/* Written by others too. */
-	u32 requests __cacheline_aligned;
+	u8 shared_line[0] __cacheline_aligned;
+	union {
+		struct {
+			u32 requests;
+			u32 pinned; /* the owner's: `pins` is not empty */
+		};
+		u64 before_entry; /* both at a look: not zero, and the guest is not entered yet */
+	};
 	u32 mode; /* enum vcpu_mode: owner stores, then a full barrier, then reads requests */
 	u32 run_state; /* enum vcpu_run_state; changed by cmpxchg */
 	u64 runnable_since; /* while steal.on: core/steal.c */
