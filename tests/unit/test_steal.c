@@ -86,6 +86,21 @@ static void those_who_wait_are_stolen_from(void **state)
 	finish();
 }
 
+static int is_told_and_yield(struct vcpu *v)
+{
+	assert_int_equal(v->arch.stolen, steal_ns(v));
+	return use_and_yield(v);
+}
+
+/* The guest never runs on an old figure. */
+static void told_before_it_runs(void **state)
+{
+	make(2, is_told_and_yield);
+	turns(1 + 8);
+	assert_int_equal(stolen(0), 3 * STAY);
+	finish();
+}
+
 static void alone_nothing_is_stolen(void **state)
 {
 	make(1, use_and_yield);
@@ -107,7 +122,7 @@ static void sleep_is_not_stolen(void **state)
 	WRITE_ONCE(v->arch.posted, 1);
 	vcpu_wake(v);
 	pass(300); /* the CPU has other things to do */
-	vcpu_wake(v); /* somebody else, later */
+	steal_runnable(v); /* somebody else, who saw it blocked as well */
 	pass(50);
 	turns(1);
 	assert_int_equal(v->loads, 2);
@@ -221,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_who_wait_are_stolen_from),
+		cmocka_unit_test(told_before_it_runs),
 		cmocka_unit_test(alone_nothing_is_stolen),
 		cmocka_unit_test(sleep_is_not_stolen),
 		cmocka_unit_test(being_off_is_not_stolen),
