@@ -89,7 +89,6 @@ void xen_vm_destroy(struct vm *vm)
 	evtchn_vm_destroy(vm); /* after this nobody delivers, and no cache of its points here */
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
 		destroy_vcpu(vm->vcpu[i]);
-	xen_free_added(vm);
 	if (x->page)
 		page_free(x->page);
 	vm->xen = NULL;

@@ -81,7 +81,6 @@ s64 xen_register_runstate(struct vcpu *v, gpaddr_t first, gpaddr_t second, u32 b
 s64 xen_register_time(struct vcpu *v, gpaddr_t gpa);
 /* Activate a vCPU's vcpu_info where it is before it is registered. The VM's lock is held, or it is new. */
 void xen_place_vcpu_info(struct vcpu *v);
-void xen_free_added(struct vm *vm);
 
 /* xen_time.c. Counter value of a system time, ~0 when it is beyond any. */
 u64 xen_time_to_counter(const struct vm *vm, u64 ns);

@@ -98,20 +98,21 @@ static s64 memory_map(struct vcpu *v, u64 arg)
 		u32 entries, pad;
 		u64 buffer;
 	} map;
-	const struct mem_slots *slots;
-	u32 n;
+	u32 n = 0;
 
 	if (arch_guest_read(v, &map, arg, sizeof(map)))
 		return -XEN_EFAULT;
-	slots = load_acquire(&v->vm->slots); /* pairs with the release that publishes them */
-	n = min(map.entries, slots->count);
-	for (u32 i = 0; i < n; i++) {
-		const struct mem_slot *s = &slots->slot[i];
-		struct e820_entry e = { s->gpa, s->size, E820_RAM };
+	for (; n < map.entries; n++) {
+		const struct mem_slots *slots = load_acquire(&v->vm->slots); /* pairs with publish() */
+		struct e820_entry e = { .type = E820_RAM };
 
-		if (s->flags & SLOT_READONLY)
+		if (n >= slots->count)
+			break;
+		e.addr = slots->slot[n].gpa;
+		e.size = slots->slot[n].size;
+		if (slots->slot[n].flags & SLOT_READONLY)
 			e.type = E820_RESERVED;
-		if (arch_guest_write(v, map.buffer + i * sizeof(e), &e, sizeof(e)))
+		if (arch_guest_write(v, map.buffer + n * sizeof(e), &e, sizeof(e)))
 			return -XEN_EFAULT;
 	}
 	return arch_guest_write(v, arg, &n, sizeof(n)) ? -XEN_EFAULT : 0;

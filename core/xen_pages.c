@@ -94,17 +94,15 @@ static int activate_shared(struct vm *vm)
 static int add_page(struct vm *vm, gpaddr_t gpa)
 {
 	struct mem_slot slot = { .gpa = gpa, .size = PAGE_SIZE };
-	void *page = page_alloc();
+	void *page = vm_memory_alloc(vm, 0); /* it may move to another frame: the VM's, like all its memory */
 	int err;
 
 	if (!page)
 		return -XEN_ENOMEM;
 	slot.pa = va_to_pa(page);
 	err = vm_add_slot(vm, &slot);
-	if (err) {
-		page_free(page);
+	if (err)
 		return err;
-	}
 	vm->xen->added = page;
 	vm->xen->added_at = gpa;
 	return 0;
@@ -164,13 +162,6 @@ static s64 move_shared(struct vm *vm, gpaddr_t gpa)
 	x->shared = before;
 	activate_shared(vm);
 	return -XEN_EFAULT;
-}
-
-void xen_free_added(struct vm *vm)
-{
-	if (vm->xen->added)
-		page_free(vm->xen->added);
-	vm->xen->added = NULL;
 }
 
 s64 xen_move_shared_info(struct vcpu *v, u64 gfn)

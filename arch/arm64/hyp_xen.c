@@ -24,7 +24,11 @@ static inline void *host_pointer(struct vcpu *v, u64 va, u32 len, bool write)
 {
 	gpaddr_t gpa;
 
-	return likely(guest_stage1(v, va, write, &gpa)) ? vm_gpa_to_va(v->vm, gpa, len, write) : NULL;
+	if (unlikely(!guest_stage1(v, va, write, &gpa)))
+		return NULL;
+	if (write)
+		vm_mark_dirty(v->vm, gpa);
+	return vm_gpa_to_va(v->vm, gpa, len, write);
 }
 
 static inline u32 in_page(u64 va, u32 len)
