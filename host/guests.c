@@ -17,22 +17,33 @@
 
 #include "machine.h"
 
-/* First stay of each vCPU: bring up the others, then say that it is there (bench_vm_start_up()). */
+/*
+ * Before it spins: vCPU 0 brings up the others, each says that it is there (bench_vm_start_up()), vCPU 0 last:
+ * it may be on the CPU that waits, and leaves once for it. True in `data`: done.
+ */
 static int start_up(struct vcpu *v)
 {
-	enum vcpu_exit e = VCPU_EXIT_RESUME;
+	enum vcpu_exit e = VCPU_EXIT_LEAVE;
+	struct vm *vm = v->vm;
 
 	WRITE_ONCE(v->mode, VCPU_OUTSIDE); /* what follows are exits */
-	for (u32 i = 1; !v->id && i < v->vm->nr_vcpus; i++)
-		vcpu_power_on(v->vm->vcpu[i]);
+	for (u32 i = 1; !v->id && i < vm->nr_vcpus; i++) {
+		vcpu_power_on(vm->vcpu[i]);
+		/* Pairs with the release below: its sample has been handed over. */
+		if (!load_acquire(&vm->vcpu[i]->arch.data))
+			e = VCPU_EXIT_YIELD;
+	}
+	if (e == VCPU_EXIT_YIELD)
+		return e;
 	hypercall(v, HC_SAMPLE, 0, 0, 1, &e);
-	return e;
+	store_release(&v->arch.data, (void *)v); /* pairs with the acquire above */
+	return v->id ? VCPU_EXIT_RESUME : e;
 }
 
 /* Stays in guest mode, doing nothing, until something interrupts it. */
 static int spin(struct vcpu *v)
 {
-	if (v->arch.enters == 1)
+	if (!v->arch.data)
 		return start_up(v);
 	while (!host_irq_pending())
 		cpu_relax();
