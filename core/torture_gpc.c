@@ -411,6 +411,7 @@ static const struct torture gpc_torture = {
 	.tick = tick,
 	.control = control,
 	.finish = finish,
+	.late = BIT(AGAIN) | BIT(INVALIDATIONS) | BIT(WAITS),
 	.parks = true,
 };
 TORTURE(gpc_torture);

@@ -4,8 +4,7 @@
  * STAGES grace periods before it is used again: a reader that meets one which is past its first has met
  * it after it was free. Readers nest, run in interrupts, are handed over to other CPUs, and may hold their
  * index for long. One of the domains has a wait that does not wait: it must be caught, or else nothing
- * that is said of the others means anything. Nothing here may look into srcu.c, but for the count of
- * grace periods.
+ * that is said of the others means anything. Nothing here may look into srcu.c, but for what it counts.
  */
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
@@ -314,11 +313,14 @@ static void wait_targeted(struct domain *d)
 
 static void wait_fully(struct domain *d, u32 way)
 {
-	u64 cookie = srcu_cookie(&d->srcu);
+	const struct srcu_counts *c = &d->srcu.cpu[cpu_id()].counts;
+	u64 cookie = srcu_cookie(&d->srcu), shared = c->shared, fast = c->fast;
 	bool irqs = arch_irqs_enabled();
 
 	srcu_synchronize(&d->srcu, (enum srcu_wait)way);
 	torture_count(WAITS_EXPEDITED + way);
+	torture_add(SHARED, c->shared - shared);
+	torture_add(NO_READER, c->fast - fast);
 	if (arch_irqs_enabled() != irqs)
 		torture_fail(IRQS_CHANGED, "way %u", way);
 	/* The proof of no reader is no grace period: nobody's cookie comes true by it. */
@@ -531,10 +533,6 @@ static int setup(void)
 
 static void destroy(struct srcu *s)
 {
-	struct srcu_counts c = srcu_counts(s);
-
-	torture_add(SHARED, c.shared);
-	torture_add(NO_READER, c.fast);
 	if (srcu_no_readers(s))
 		srcu_destroy(s);
 	else

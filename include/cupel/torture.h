@@ -5,6 +5,8 @@
  * have happened; one that never raced what it is there to race has failed.
  *
  *	torture=NAME[,NAME…] seconds=N [seed=N] [stall=SECONDS]
+ *
+ * A run takes longer, up to five times as long, where something that must happen has not yet.
  */
 #ifndef CUPEL_TORTURE_H
 #define CUPEL_TORTURE_H
@@ -56,6 +58,7 @@ struct torture {
 	void (*control)(struct torture_worker *w);
 	/* Boot CPU, no worker runs any more: last looks, then everything is given back. */
 	void (*finish)(void);
+	u64 late; /* counts, as bits, that only finish() makes: a run is not made longer for them */
 	bool parks; /* CPUs are parked underneath; not those that have vCPUs on their queue */
 	bool turns; /* workers take scheduler turns, so that vCPUs run on their CPUs */
 };

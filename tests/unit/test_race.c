@@ -12,11 +12,7 @@
 /* For block(), which is private to it. */
 #include "../../core/sched.c"
 
-#ifdef __SANITIZE_THREAD__
-#define ROUNDS 5000
-#else
-#define ROUNDS 200000
-#endif
+/* ROUNDS is given by tests.mk. */
 #define TIME_LIMIT 1500000000UL /* ns; a busy host gets fewer rounds */
 
 static struct vm test_vm;

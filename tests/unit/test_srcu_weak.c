@@ -13,7 +13,6 @@
 
 #include "../../core/srcu.c"
 
-#define RUNS	 12000
 #define LIMIT	 20000 /* accesses in a run; one that needs more has hung */
 #define READERS	 3
 #define UPDATER	 READERS /* and one more after it */
