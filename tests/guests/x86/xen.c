@@ -144,6 +144,85 @@ static void test_argument(void)
 	evtchn_reset();
 }
 
+/* --- How upcalls come --------------------------------------------------------------------------------- */
+
+#define IPI_OTHER 3
+
+static u32 order, upcall_at, ipi_at, upcalls;
+static bool in_service;
+
+static void upcall(u32 vector)
+{
+	upcalls++;
+	upcall_at = ++order;
+	in_service = rdmsr(MSR_APIC_BASE) & APIC_BASE_ENABLE && lapic_bit(LAPIC_ISR, vector);
+	evtchn_upcall(vector);
+}
+
+static void other_interrupt(u32 vector)
+{
+	ipi_at = ++order;
+}
+
+/* Interrupts on for a moment: what can come has come. */
+static void let_in(void)
+{
+	irq_enable();
+	hc(HC_NULL, 0, 0, 0);
+	irq_disable();
+}
+
+static bool upcall_by(u32 port)
+{
+	u32 before = upcalls, early;
+
+	evtchn_send(port);
+	hc(HC_NULL, 0, 0, 0);
+	early = upcalls - before; /* interrupts are off */
+	let_in();
+	return !early && upcalls == before + 1;
+}
+
+static void test_callback_vector(u32 port)
+{
+	report(!xen_route_upcalls(XEN_ROUTE_SHARED, upcall), "callback vector");
+	report(upcall_by(port) && !in_service, "it comes, and not through the APIC");
+	lapic_write(LAPIC_TPR, 0xf0);
+	report(upcall_by(port), "TPR does not hold it back");
+	lapic_write(LAPIC_TPR, 0);
+	ipi_send(0, IPI_OTHER);
+	report(upcall_by(port) && upcall_at && ipi_at > upcall_at,
+	       "it comes before what the APIC has");
+	wrmsr(MSR_APIC_BASE, rdmsr(MSR_APIC_BASE) & ~(u64)APIC_BASE_ENABLE);
+	report(upcall_by(port), "nor does it need an APIC that is on");
+	wrmsr(MSR_APIC_BASE, rdmsr(MSR_APIC_BASE) | APIC_BASE_ENABLE);
+	arch_cpu_init(0);
+}
+
+static void test_own_vector(u32 port)
+{
+	u32 before;
+
+	report(!xen_route_upcalls(XEN_ROUTE_OWN, upcall), "a vector of its own");
+	report(upcall_by(port) && in_service, "it comes through the APIC");
+	lapic_write(LAPIC_TPR, 0xf0);
+	before = upcalls;
+	report(!upcall_by(port) && upcalls == before, "TPR holds it back");
+	lapic_write(LAPIC_TPR, 0);
+	let_in();
+	report(upcalls == before + 1, "until it is lowered");
+}
+
+static void test_delivery(void)
+{
+	u32 port = evtchn_ipi(0);
+
+	memset(xen_shared + XEN_EVTCHN_MASK, 0, 8);
+	ipi_request(IPI_OTHER, other_interrupt);
+	test_callback_vector(port);
+	test_own_vector(port);
+}
+
 static s64 set_callback(u64 value)
 {
 	struct {
@@ -190,6 +269,7 @@ int guest_main(void)
 	test_user();
 	report(!xen_map_shared(page), "shared_info mapped");
 	test_argument();
+	test_delivery();
 	test_callbacks();
 	return 0;
 }
