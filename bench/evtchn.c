@@ -39,8 +39,9 @@ struct seat {
 struct target {
 	struct vcpu *vcpu;
 	u32 port;
-	u64 *pending; /* word and bit of the port */
-	u64 bit;
+	u64 *pending; /* word of the port, and what an acknowledgement clears in it */
+	u64 bits;
+	u32 *ready; /* FIFO: of the control block */
 	struct xen_vcpu_info *info;
 };
 
@@ -136,10 +137,12 @@ static void find_words(struct vm *vm, u32 abi, struct target *t)
 		vm_gpa_to_va(vm, area(vm, PAGE_INFO) + t->vcpu->id * INFO_STRIDE, INFO_STRIDE, true);
 	if (abi == ABI_FIFO) {
 		t->pending = (u64 *)(void *)&array[t->port & ~1U];
-		t->bit = BIT(EVTCHN_FIFO_PENDING) << 32 * (t->port & 1);
+		t->bits = (BIT(EVTCHN_FIFO_PENDING) | BIT(EVTCHN_FIFO_LINKED) | EVTCHN_FIFO_LINK_MASK)
+			  << 32 * (t->port & 1);
+		t->ready = vm_gpa_to_va(vm, area(vm, PAGE_CONTROL + t->vcpu->id), PAGE_SIZE, true);
 	} else {
 		t->pending = (u64 *)(void *)(shared + XEN_EVTCHN_PENDING) + t->port / 64;
-		t->bit = BIT(t->port % 64);
+		t->bits = BIT(t->port % 64);
 	}
 }
 
@@ -211,7 +214,9 @@ static void acknowledge(const struct target *t)
 {
 	WRITE_ONCE(t->info->evtchn_upcall_pending, 0);
 	WRITE_ONCE(t->info->evtchn_pending_sel, 0);
-	atomic_fetch_and_full(t->pending, ~t->bit);
+	if (t->ready)
+		WRITE_ONCE(*t->ready, 0);
+	atomic_fetch_and_full(t->pending, ~t->bits);
 }
 
 static void send_until(struct seat *s, const struct target *t, struct round *r)
