@@ -161,14 +161,11 @@ static void start(struct vcpu *v, const struct vcpu_start *s)
 }
 
 /* INIT before SIPI, whatever the order they came in: a SIPI counts only after an INIT. */
-static void take_events(struct vcpu *v)
+static __noinline void take_events(struct vcpu *v)
 {
 	struct vlapic *l = v->arch.lapic;
-	u32 events;
+	u32 events = atomic_xchg_acquire(&l->events, 0); /* pairs with vlapic_post_event() */
 
-	if (!READ_ONCE(l->events))
-		return;
-	events = atomic_xchg_acquire(&l->events, 0); /* pairs with vlapic_post_event() */
 	if (events & VLAPIC_EVENT_NMI)
 		v->arch.nmi_pending = true;
 	if (events & VLAPIC_EVENT_INIT) {
@@ -193,7 +190,8 @@ void arch_vcpu_requests(struct vcpu *v, u32 bits)
 	}
 	if (!(bits & VCPU_REQ_EVENT))
 		return;
-	take_events(v);
+	if (READ_ONCE(v->arch.lapic->events))
+		take_events(v);
 	if (unlikely(v->arch.upcall_unknown))
 		xen_upcall_refresh(v);
 	vlapic_fold(v->arch.lapic);

@@ -134,16 +134,13 @@ static bool takeable(const struct vlapic *l, int vector)
 	return vector >= 0 && vlapic_enabled(l) && (vector & 0xf0) > (int)(ppr(l) & 0xf0);
 }
 
-int vlapic_pending(const struct vlapic *l, bool *masked)
+int vlapic_pending(const struct vlapic *l)
 {
 	int vector = set_highest(&l->irr);
 
-	if (takeable(l, vector)) {
-		*masked = false;
+	if (takeable(l, vector))
 		return vector;
-	}
-	*masked = vector >= 0 && vlapic_enabled(l);
-	return -1;
+	return vector >= 0 && vlapic_enabled(l) ? VLAPIC_HELD : VLAPIC_NONE;
 }
 
 static u32 timer_vector(const struct vlapic *l)

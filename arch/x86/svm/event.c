@@ -92,7 +92,6 @@ static void watch_cr8(struct vmcb *b, bool on)
 void svm_deliver(struct vcpu *v)
 {
 	struct vmcb *b = vmcb_of(v);
-	bool masked;
 	int vector;
 
 	svm_tpr_from_guest(v, b);
@@ -100,8 +99,8 @@ void svm_deliver(struct vcpu *v)
 		return;
 	if (unlikely(v->xen) && deliver_callback(v, b))
 		return;
-	vector = vlapic_pending(v->arch.lapic, &masked);
-	watch_cr8(b, masked);
+	vector = vlapic_pending(v->arch.lapic);
+	watch_cr8(b, vector == VLAPIC_HELD);
 	if (vector < 0) {
 		svm_window_close(b);
 	} else if (b->event_inj & SVM_EVENT_VALID || !(b->save.rflags & X86_RFLAGS_IF) ||

@@ -76,8 +76,10 @@ void vlapic_post_event(struct vcpu *v, u32 event);
 /* The rest: owner only, interrupts off. */
 void vlapic_fold(struct vlapic *l); /* posted vectors into IRR */
 void vlapic_raise(struct vlapic *l, u8 vector); /* a vector of its own making */
-/* Highest vector that may be taken now, -1 = none; *masked: there is one, but TPR or ISR hold it. */
-int vlapic_pending(const struct vlapic *l, bool *masked);
+/* Highest vector that may be taken now, or: */
+#define VLAPIC_NONE (-1)
+#define VLAPIC_HELD (-2) /* there is one, but TPR or ISR hold it back */
+int vlapic_pending(const struct vlapic *l);
 void vlapic_accept(struct vlapic *l, u8 vector); /* it is being injected: IRR -> ISR */
 void vlapic_unaccept(struct vlapic *l, u8 vector); /* it did not get there after all */
 void vlapic_eoi(struct vlapic *l);
