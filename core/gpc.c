@@ -107,9 +107,9 @@ void gpc_put_locked(struct gpc *g)
 
 void gpc_mark_reader(struct gpc *g, u32 cpu)
 {
-	/* Full: before the look at `valid`. Pairs with the exchange in invalidate_one(). */
 	atomic_fetch_or_full(&g->readers[cpu / 64], BIT(cpu % 64));
 	count_shared_rmw();
+	smp_mb(); /* before the look at `valid`: pairs with the exchange in invalidate_one() */
 }
 
 /* --- Marking and waiting ------------------------------------------------------------------------ */
@@ -160,8 +160,9 @@ static bool invalidate_one(struct gpc *g)
 	u8 was;
 
 	/*
-	 * Full: pairs with barrier B of a section and with the operation in gpc_mark_reader(). A reader
-	 * sees this, or its section and its bit are seen from here on.
+	 * Pairs with barrier B of a section and the one in gpc_mark_reader(): a reader sees this, or its
+	 * bit is seen by the acquires that follow (on arm64 no acquire overtakes a release: Arm ARM
+	 * B2.3.11), and its section after the barrier of whoever waits.
 	 */
 	was = atomic_xchg_full(&g->valid, (u8)GPC_INVALID);
 	end_write(g, flags);
@@ -281,7 +282,8 @@ void gpc_invalidate(struct vm *vm, gpaddr_t gpa, u64 size)
 static void take_readers(struct gpc *g)
 {
 	for (u32 i = 0; i < mask_words(); i++) {
-		u64 cpus = READ_ONCE(g->readers[i]);
+		/* Acquire: not before the exchange in invalidate_one(), which is a release. */
+		u64 cpus = load_acquire(&g->readers[i]);
 
 		if (!cpus)
 			continue;
