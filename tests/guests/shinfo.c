@@ -18,6 +18,7 @@ struct cpu {
 	u32 ipi, timer; /* ports of this vCPU */
 	u32 near, far; /* a channel to ourselves: what is sent into `far` comes out of `near` */
 	u32 upcalls;
+	u32 once_more; /* sent to at the end of the next upcall, before that is over; 0 = none */
 	bool timed_out;
 } __cacheline_aligned;
 
@@ -54,6 +55,12 @@ static void upcall(u32 irq)
 
 	WRITE_ONCE(c->upcalls, c->upcalls + 1);
 	evtchn_upcall(irq);
+	if (c->once_more) {
+		u32 port = c->once_more;
+
+		c->once_more = 0;
+		evtchn_send(port);
+	}
 }
 
 static void patience_is_over(u32 irq)
@@ -282,6 +289,16 @@ static void unmasked(u32 cpu)
 		expect(await(got(port) == n + 1), "event %u did not come", i);
 	}
 	expect(READ_ONCE(taken_by[port]) == cpu, "vCPU %u took it", taken_by[port]);
+}
+
+/* What comes when the handler has looked for the last time, and its interrupt is still being served. */
+static void upcall_again(u32 cpu)
+{
+	u32 port = cpus[cpu].ipi, n = got(port);
+
+	cpus[cpu].once_more = port;
+	expect(!evtchn_send(port), "send refused");
+	expect(await(got(port) == n + 2), "%u of 2 events came", got(port) - n);
 }
 
 static void asleep(u32 cpu)
@@ -696,6 +713,7 @@ static void run_steps(void)
 	step("7, 8: masked, then unmasked", masked);
 	step("8, 10: raised by the hypervisor", unmasked);
 	step("upcall ends a sleep", asleep);
+	step("upcall before the last is over", upcall_again);
 	step("no upcall with interrupts off", interrupts_off);
 	step_alone("9: change of slots", change_slots);
 	step_alone("9: pages move", move_pages);
