@@ -173,7 +173,7 @@ static void read_nested(struct domain *d, u64 *random, u32 depth)
 	const struct item *item = look_up(d);
 
 	check(item, "at first");
-	torture_delay(random, torture_one_in(random, 64) ? LONG_NS : SHORT_NS);
+	torture_delay(random, torture_one_in(random, 24) ? LONG_NS : SHORT_NS);
 	if (depth) {
 		read_nested(d, random, depth - 1);
 		torture_count(NESTED);
@@ -463,13 +463,13 @@ static void step(struct torture_worker *w)
 	take_over();
 	if (w->cpu && READ_ONCE(flood))
 		read_without_gap(&domains[READ_ONCE(flood) - 1]);
-	else if (dice < 160)
+	else if (dice < 200)
 		read_some(d, &w->random);
-	else if (dice < 176 && w->cpu)
+	else if (dice < 212 && w->cpu)
 		hand_over(d, &w->random);
-	else if (dice < 177)
+	else if (dice < 213)
 		read_broken(w);
-	else if (dice < 178)
+	else if (dice < 214)
 		new_domain(w);
 	else
 		update(d, w);

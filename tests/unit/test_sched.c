@@ -347,6 +347,27 @@ static void moved_asleep(void **state)
 	finish();
 }
 
+/* A CPU that has vCPUs is not parked; one that is sent to a parked CPU goes to the boot CPU and stays there. */
+static void parked_cpus_have_no_vcpus(void **state)
+{
+	const u16 pin[] = { 1 };
+
+	make(1, sleep_once, pin, 1);
+	vm_start(vm);
+	while (READ_ONCE(vm->vcpu[0]->run_state) != VCPU_BLOCKED)
+		cpu_relax();
+	assert_int_equal(smp_park(1), -EBUSY);
+	assert_int_equal(smp_park(3), 0);
+	sched_migrate(vm->vcpu[0], 3);
+	run_until_stopped();
+	assert_int_equal(guest[0].seen_on, BIT32(0));
+	assert_int_equal(vm->vcpu[0]->sched_cpu, -1);
+	assert_int_equal(smp_park(1), 0);
+	assert_int_equal(smp_unpark(1), 0);
+	assert_int_equal(smp_unpark(3), 0);
+	finish();
+}
+
 /* A request that ends no halt is served at the next entry and causes none. */
 static int halt_for_good(struct vcpu *v)
 {
@@ -521,6 +542,7 @@ int main(void)
 		cmocka_unit_test(storm_with_moves),
 		cmocka_unit_test(timers_wake),
 		cmocka_unit_test(moved_asleep),
+		cmocka_unit_test(parked_cpus_have_no_vcpus),
 		cmocka_unit_test(halted_stays_halted),
 		cmocka_unit_test(requests_reach_a_guest),
 		cmocka_unit_test(power),
