@@ -84,8 +84,10 @@ bool spin_trylock_at(spinlock_t *l, const struct lock_site *site)
 	/* Pairs with the release in spin_unlock(): free as of this load, or the exchange fails. */
 	u32 ticket = load_acquire(&l->owner);
 
-	if (!atomic_cmpxchg_acquire(&l->next, &ticket, ticket + 1))
+	if (!atomic_cmpxchg_acquire(&l->next, &ticket, ticket + 1)) {
+		count_shared_rmw();
 		return false;
+	}
 	lock_taken(l, l->name, site, 0, SPIN_RMWS);
 	return true;
 }
@@ -157,8 +159,10 @@ bool read_trylock_at(rwlock_t *l, const struct lock_site *site)
 	 */
 	if ((done ^ asked) & RW_WRITERS)
 		return false;
-	if (!atomic_cmpxchg_acquire(&l->asked, &asked, asked + RW_READER))
+	if (!atomic_cmpxchg_acquire(&l->asked, &asked, asked + RW_READER)) {
+		count_shared_rmw();
 		return false;
+	}
 	lock_taken(l, l->name, site, 0, RW_RMWS);
 	return true;
 }
