@@ -95,11 +95,19 @@ static int exit_unknown(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 #define HVC_ODD	     BIT(0) /* set in Xen's immediate, clear in that of the hot HVC #0 */
 _Static_assert(XEN_HVC & HVC_ODD, "exit_hvc()");
 
+/* By a call of its own, which costs HVC #0 one branch and no register. */
+static __noinline int odd_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
+{
+	if (HVC_IMM(esr) == XEN_HVC && v->xen)
+		return guest_xen_call(v, ctx);
+	return guest_smccc(v, ctx);
+}
+
 static int exit_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 {
 	v->exits[EXIT_HVC]++;
-	if (unlikely(esr & HVC_ODD) && HVC_IMM(esr) == XEN_HVC && v->xen)
-		return guest_xen_call(v, ctx);
+	if (unlikely(esr & HVC_ODD))
+		return odd_hvc(v, ctx, esr);
 	return guest_smccc(v, ctx);
 }
 
