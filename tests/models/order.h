@@ -16,4 +16,6 @@
 #define HAS(n) ((did & BITS(n)) != 0)
 #define ALL(mask) ((did & (mask)) == (mask))
 #define ACCESS(n, mask) atomic { (!HAS(n) && ALL(mask)) -> did = did | BITS(n);
+/* The same when `cond` is true as well. */
+#define ACCESS_IF(n, mask, cond) atomic { (!HAS(n) && ALL(mask) && (cond)) -> did = did | BITS(n);
 #define THEN }

@@ -7,7 +7,7 @@ import re
 import time
 import xml.etree.ElementTree
 
-from . import PYTHON, ROOT, Failure, Usage, build, steps
+from . import PYTHON, ROOT, Failure, Usage, build, console, steps, torture
 from .steps import Step
 
 HELP = """\
@@ -15,7 +15,7 @@ HELP = """\
 
 Build and run every test; one line a step, and at the end `N passed, N failed`.
 
-  --fast       without the second compiler, sanitizers, fuzzing, models and mutants
+  --fast       without the second compiler, sanitizers, fuzzing, models, tortures, mutants
   --slow       the largest machines, every mutant and longer fuzzing as well
   --bless      write tests/golden/ anew from what is measured now
   --only STEP  just this step (and what it needs); may be given several times
@@ -57,6 +57,13 @@ def closing_counts(step):
     return tuple(int(n or 0) for n in found[-1]) if found else None
 
 
+def ktap_counts(step):
+    results = [t for document in console.ktap(step.log()) for t in document.tests]
+    skipped = sum(t.skipped for t in results)
+    failed = sum(not t.ok for t in results)
+    return (len(results) - failed - skipped, failed, skipped) if results else None
+
+
 def make(*words):
     return ["make", "--no-print-directory", "-j2", *words]
 
@@ -75,6 +82,17 @@ def builds(fast):
     return found
 
 
+def tortures(slow, needs):
+    """A few seconds of each, on the host with and without TSan, and in the image."""
+    names = ",".join(torture.names())
+    seconds = "60" if slow else "4"
+    where = [("host", ["--host"], ()), ("tsan", ["--host", "--build", "tsan"], ()),
+             ("arm64", ["arm64"], needs), ("x86", ["x86"], needs)]
+    return [Step("torture " + name, tool("torture", names, *words, "--seconds", seconds), needs=images,
+                 wide=True, timeout=600 if slow else 300, count=ktap_counts)
+            for name, words, images in where]
+
+
 def all_steps(fast, slow, bless):
     images = builds(fast)
     needs = tuple(step.name for step in images)
@@ -90,6 +108,7 @@ def all_steps(fast, slow, bless):
                           count=closing_counts))
         found.append(Step("models", [PYTHON, "tests/models/run", *(["--slow"] if slow else [])],
                           wide=True, timeout=1200 if slow else 400, count=closing_counts))
+        found += tortures(slow, needs[:2])
     found.append(Step("system", system, needs=needs, wide=True, timeout=3000 if slow else 1200,
                       env={**env, **({"CUPEL_BLESS": "1"} if bless else {})}, count=system_counts))
     if not fast and glob.glob(os.path.join(ROOT, "tests/mutants/*.patch")):

@@ -31,7 +31,8 @@ default 1). A test is one of
 
   unit NAME …                          programs of tests/unit; unit-asan, unit-tsan: with a sanitizer
   torture NAME --host|arm64|x86 …      as on the command line of ./cupel torture
-  test_x.py::test_y                    a pytest id below tests/system"""
+  test_x.py::test_y                    a pytest id below tests/system; where it names an architecture, only
+                                       that one is built"""
 
 UNIT = {"unit": "none", "unit-asan": "address", "unit-tsan": "thread"}
 KINDS = (*UNIT, "torture")
@@ -63,14 +64,16 @@ class Mutant:
         if kind == "torture" and "--host" in self.words():
             at = self.words().index("--build") + 1 if "--build" in self.words() else 0
             return [["host", "SAN=" + host.KINDS[self.words()[at] if at else "release"]]]
-        return [["ARCH=" + arch] for arch in self.arches]
+        named = re.search(r"\[(arm64|x86)\b", self.test)
+        return [["ARCH=" + arch] for arch in ([named.group(1)] if named else self.arches)]
 
     def test_argv(self):
         if self.kind() in UNIT:
             return ["make", "-s", "unit", "SAN=" + UNIT[self.kind()], "TESTS=" + " ".join(self.words())]
         if self.kind() == "torture":
             return [PYTHON, "-P", "-m", "front", "torture", *self.words()]
-        return [PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *shlex.split(self.test)]
+        return [PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+                *("tests/system/" + re.sub("^tests/system/", "", word) for word in shlex.split(self.test))]
 
 
 def read(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""./cupel torture: one torture (core/torture_*.c) for a while, in the image or on the host."""
+"""./cupel torture: a torture or more (core/torture_*.c) for a while, in the image or on the host."""
 
 import glob
 import os
@@ -18,11 +18,11 @@ def names():
 
 
 def usage():
-    return "\n".join(["./cupel torture NAME [arm64|x86|--host] [key=value …] [--seconds N] [options]",
+    return "\n".join(["./cupel torture NAME[,NAME …] [arm64|x86|--host] [key=value …] [--seconds N] [options]",
                       "", "Race what a name stands for against all that can get in its way; ends with counts of",
                       "what was exercised, and fails when something went wrong or never happened.", "",
                       "Names: " + ", ".join(names()), "", "Options:",
-                      "  --seconds N      how long (default %d)" % SECONDS,
+                      "  --seconds N      how long each (default %d)" % SECONDS,
                       "  --host           no emulator: on this machine, with threads as CPUs",
                       *(line for line in bench.OPTIONS if "--json" not in line)])
 
@@ -36,9 +36,11 @@ class Request(bench.Request):
 
     def check(self):
         known = names()
-        if self.experiment not in known:
-            raise Usage("which torture? There are: %s" % ", ".join(known) if not self.experiment else
-                        "there is no torture '%s'; there are: %s" % (self.experiment, ", ".join(known)))
+        if not self.experiment:
+            raise Usage("which torture? There are: %s" % ", ".join(known))
+        for name in self.experiment.split(","):
+            if name not in known:
+                raise Usage("there is no torture '%s'; there are: %s" % (name, ", ".join(known)))
         if self.options["json"]:
             raise Usage("a torture has no rows")
         for word in self.words:
@@ -55,4 +57,5 @@ def main(words):
     request.make()
     seconds = request.options["seconds"]
     what = request.to_machine("torture=" + request.experiment, "seconds=%d" % seconds)
-    bench.run_on(what, min(request.options["timeout"], seconds + PATIENCE))
+    times = 1 + request.experiment.count(",")
+    bench.run_on(what, min(request.options["timeout"], times * seconds + PATIENCE))
