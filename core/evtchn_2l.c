@@ -12,7 +12,7 @@
  *	upcall_pending
  *	look at pollers
  *
- * The first half of it, evtchn_2l_raise(), is in evtchn.c, in one piece with what calls it.
+ * The delivery itself, raise_2l(), is in evtchn.c, in one piece with what calls it.
  */
 #include <cupel/errno.h>
 

@@ -11,9 +11,13 @@
 #include <cupel/mm.h>
 
 #include "evtchn.h"
+#include "slots.h"
 
 #define VIRQ_XENOPROF 7
 #define VIRQ_XENPMU   13
+
+/* Pages may be taken from their caches even while no slot changes, but hardly so often in a row. */
+#define MEMORY_TRIES 64
 
 bool evtchn_virq_is_global(u32 virq)
 {
@@ -421,15 +425,11 @@ u32 evtchn_arg_size(u32 cmd)
 	return cmd < ARRAY_SIZE(ops) ? ops[cmd].size : 0;
 }
 
-s64 evtchn_op(struct vcpu *v, u32 cmd, void *arg)
+static s64 run_op(struct vcpu *v, const struct op *op, void *arg)
 {
 	struct evtchn_domain *d = v->vm->evtchn;
-	const struct op *op;
 	s64 err;
 
-	if (cmd >= ARRAY_SIZE(ops))
-		return -XEN_ENOSYS;
-	op = &ops[cmd];
 	if (op->locks == NO_LOCK)
 		return op->fn(v, arg);
 	if (op->locks == PEERS_LOCK)
@@ -439,5 +439,21 @@ s64 evtchn_op(struct vcpu *v, u32 cmd, void *arg)
 	spin_unlock(&d->lock);
 	if (op->locks == PEERS_LOCK)
 		spin_unlock(&evtchn_peers_lock);
+	return err;
+}
+
+s64 evtchn_op(struct vcpu *v, u32 cmd, void *arg)
+{
+	s64 err;
+
+	if (cmd >= ARRAY_SIZE(ops))
+		return -XEN_ENOSYS;
+	err = run_op(v, &ops[cmd], arg);
+	/* The guest's memory is being changed: not while that lock is held. No guest knows this error. */
+	for (u32 i = 0; err == -XEN_EAGAIN && i < MEMORY_TRIES; i++) {
+		slots_lock(v->vm);
+		err = run_op(v, &ops[cmd], arg);
+		slots_unlock(v->vm);
+	}
 	return err;
 }

@@ -174,11 +174,9 @@ static s64 unmask(struct vcpu *v, u32 port)
 	return evtchn_op(v, EVTCHNOP_unmask, &a);
 }
 
-/* A guest would make its call again when told so; here that is left to whoever is next. */
 static void mask_for_a_while(const struct player *p, u32 port)
 {
 	u32 *word = p->s->fifo ? guest_fifo_word(&p->s->guest[p->vcpu->id], port) : NULL;
-	s64 err;
 
 	if (word)
 		guest_fifo_mask(word);
@@ -187,10 +185,7 @@ static void mask_for_a_while(const struct player *p, u32 port)
 	torture_delay(p->random, 1000);
 	if (word && torture_one_in(p->random, 2) && !guest_fifo_unmask(word))
 		return;
-	do {
-		err = unmask(p->vcpu, port);
-	} while (err == -XEN_EAGAIN);
-	check_op(err, "unmask");
+	check_op(unmask(p->vcpu, port), "unmask");
 	torture_count(UNMASKED);
 }
 

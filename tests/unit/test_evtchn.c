@@ -5,6 +5,8 @@
  */
 #include "evtchn_rig.h"
 
+#include "../../core/slots.h"
+
 static struct vm *vm;
 static struct vcpu *v0, *v1;
 static enum gpc_kind kind;
@@ -581,6 +583,46 @@ static void a_moved_page_is_found(void **state)
 	assert_upcall(v1, port, 1);
 }
 
+/* CPU 1 changes memory and takes its time; CPU 2 makes a call that needs the page. */
+static struct {
+	u32 port;
+	bool changing;
+	s64 err;
+} waiting;
+
+static void change_and_call(u32 cpu, void *arg)
+{
+	u64 end;
+
+	if (cpu == 2) {
+		while (!load_acquire(&waiting.changing))
+			cpu_relax();
+		waiting.err = rig_unmask(v0, waiting.port);
+		return;
+	}
+	slots_lock(vm);
+	invalidation_begin(vm);
+	gpc_invalidate(vm, RIG_SHARED, PAGE_SIZE);
+	store_release(&waiting.changing, true);
+	for (end = arch_counter() + 20000000UL; arch_counter() < end;)
+		cpu_relax();
+	invalidation_end(vm);
+	slots_unlock(vm);
+}
+
+static void an_operation_waits_for_memory(void **state)
+{
+	waiting.port = (u32)rig_ipi(v0, 1);
+	waiting.changing = false;
+	mask(vm, waiting.port);
+	rig_send(v0, waiting.port);
+	host_on_cpus(2, change_and_call, NULL);
+	assert_int_equal(waiting.err, 0);
+	for (u32 tries = 0; rig_serve(v1); tries++)
+		assert_true(tries < 4);
+	assert_upcall(v1, waiting.port, 1);
+}
+
 static void the_dirty_log_knows(void **state)
 {
 	u64 log[RIG_MEMORY / PAGE_SIZE / 64];
@@ -661,6 +703,7 @@ int main(void)
 		RIG_EACH(an_idle_debtor),
 		RIG_EACH(a_closed_port_owes_nothing),
 		RIG_EACH(a_moved_page_is_found),
+		RIG_EACH(an_operation_waits_for_memory),
 		RIG_EACH(the_dirty_log_knows),
 		RIG_EACH(a_timer_raises),
 		RIG_ONE(timers_are_few_and_outlive_the_vm, TARGETED),
