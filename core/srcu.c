@@ -364,7 +364,7 @@ void srcu_wait_for_cpus(struct srcu *s, const u64 *mask)
 	u32 nr = 0;
 
 	begin_wait(&w, s, SRCU_ATOMIC);
-	for (u32 i = 0; i < DIV_ROUND_UP(s->nr_cpus, 64); i++)
+	for (u32 i = 0; i < ARRAY_SIZE(set); i++)
 		set[i] = mask[i];
 	for_each_cpu_of(s, set, cpu)
 		nr++;
