@@ -13,13 +13,20 @@
 
 typedef enum vcpu_exit (*heavy_fn)(struct vcpu *v, struct vmcb *b);
 
-/* The instruction that exited; NULL: a fault is queued, or the VM is stopped. */
-static const struct insn *fetch(struct vcpu *v)
+static __noinline const struct insn *fetch_slowly(struct vcpu *v)
 {
 	struct guest_fetch f;
 
 	svm_fetch_at(v, &f);
 	return insn_fetch(v, &f);
+}
+
+/* The instruction that exited; NULL: a fault is queued, or the VM is stopped. */
+static const struct insn *fetch(struct vcpu *v)
+{
+	const struct insn *i = svm_current_insn(v, vmcb_of(v));
+
+	return likely(i) ? i : fetch_slowly(v);
 }
 
 /* The same for looking only: NULL when it can't be read. */

@@ -45,6 +45,12 @@ static inline u64 svm_cs_bits(const struct vmcb *b)
 	return bits;
 }
 
+/* The instruction that exited, where it has been before; NULL: it has to be fetched. */
+static inline const struct insn *svm_current_insn(const struct vcpu *v, const struct vmcb *b)
+{
+	return insn_lookup(v, b->save.rip, b->save.cs.base, svm_cs_bits(b), b->save.cr3);
+}
+
 static inline bool svm_long_mode(const struct vmcb *b)
 {
 	return b->save.efer & EFER_LMA && b->save.cs.attrib & SVM_ATTR_L;

@@ -30,11 +30,6 @@ OFFSET_IS(host_save_pa, VCPU_HOST_SAVE_PA);
 #define RFLAGS_TF BIT(8)
 #define RFLAGS_RF BIT(16)
 
-static inline const struct insn *current_insn(const struct vcpu *v, const struct vmcb *b)
-{
-	return insn_lookup(v, b->save.rip, b->save.cs.base, svm_cs_bits(b), b->save.cr3);
-}
-
 /* 0: not known without a walk through the guest's page tables. */
 static inline u32 insn_length(const struct vcpu *v, const struct vmcb *b)
 {
@@ -42,7 +37,7 @@ static inline u32 insn_length(const struct vcpu *v, const struct vmcb *b)
 
 	if (svm_features.nrips)
 		return b->next_rip - b->save.rip;
-	i = current_insn(v, b);
+	i = svm_current_insn(v, b);
 	return i ? i->len : 0;
 }
 
@@ -225,7 +220,7 @@ static __noinline enum svm_light light_apic(struct vcpu *v, struct vmcb *b)
 	if (b->exit_info2 - VLAPIC_PAGE >= PAGE_SIZE || b->exit_info2 & 0xf ||
 	    b->exit_int_info & SVM_EVENT_VALID || b->exit_info1 & (SVM_NPF_WALK | SVM_NPF_FETCH))
 		return SVM_HEAVY;
-	i = current_insn(v, b);
+	i = svm_current_insn(v, b);
 	if (!i || i->op != INSN_MOV || i->mem_size != 4 || !vlapic_xapic(v->arch.lapic))
 		return SVM_HEAVY;
 	svm_tpr_from_guest(v, b);
