@@ -535,14 +535,18 @@ static void valid_comes_last(void **state)
 }
 
 /* Again and again, in every try. */
+static u32 tries;
+
 static void invalidate_for_ever(void)
 {
+	assert_true(++tries < 10 * REFRESH_TRIES);
 	invalidate_it();
 	at.in_lookup = invalidate_for_ever;
 }
 
 static void endless_invalidations(void **state)
 {
+	tries = 0;
 	at.in_lookup = invalidate_for_ever;
 	assert_int_equal(gpc_activate(&cache, GPA, 64), -EAGAIN);
 	assert_int_equal(cache.counts.again, REFRESH_TRIES);
