@@ -89,6 +89,7 @@ struct evtchn_vcpu {
 	u64 owed_sel __cacheline_aligned; /* selector bits: 2-level */
 	u32 owed_upcall; /* upcall_pending, after those bits */
 	u32 owed_port; /* first of a list of ports linked by `next`, 0 = none */
+	u32 owed_unmask; /* port of an EVTCHNOP_unmask of its own, 0 = none; owner only */
 	bool stuck; /* what is owed can't be paid before guest memory changes */
 	u32 poll_port; /* port it polls, POLL_ANY, 0 = none */
 	bool poll_done;
@@ -124,6 +125,10 @@ static inline struct vcpu *evtchn_target(const struct evtchn_domain *d, const st
 void evtchn_wake_pollers(struct evtchn_domain *d, u32 port);
 /* evtchn_owed.c, in a section. Selector bits and upcall_pending are left with the vCPU they are for. */
 void evtchn_owe_upcall(struct vcpu *v, u64 sel);
+/* An EVTCHNOP_unmask of this vCPU's is done before its guest goes on. Owner CPU. */
+void evtchn_owe_unmask(struct vcpu *v, u32 port);
+/* Unmask by the domain's ABI. -EAGAIN. */
+int evtchn_try_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port);
 /* Leave `what` (OWED_*) of a delivery with a vCPU that runs. */
 void evtchn_owe(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what);
 /* Selector bits (2-level), then upcall_pending; tell the arch if that went from 0 to 1. */

@@ -341,34 +341,17 @@ static s64 do_send(struct vcpu *v, void *arg)
 	return evtchn_send(v->vm, ((const struct evtchn_send *)arg)->port);
 }
 
-static int try_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port)
-{
-	srcu_token_t token = guest_read_lock();
-	/* Pairs with the release in fifo_start(). */
-	struct evtchn_fifo *f = load_acquire(&d->fifo);
-	int err = f ? evtchn_fifo_unmask(d, f, e, port) : evtchn_2l_unmask(d, e, port);
-
-	guest_read_unlock(token);
-	return err;
-}
-
 static s64 do_unmask(struct vcpu *v, void *arg)
 {
 	u32 port = ((const struct evtchn_unmask *)arg)->port;
 	struct evtchn_domain *d = v->vm->evtchn;
 	struct evtchn *e = find_used(d, port);
-	int err;
 
 	if (!e)
 		return -XEN_EINVAL;
-	if (likely(!try_unmask(d, e, port)))
-		return 0;
-	spin_lock(&d->lock);
-	err = evtchn_make_reachable(d, e, port);
-	spin_unlock(&d->lock);
-	if (!err)
-		err = try_unmask(d, e, port);
-	return err == -EAGAIN ? -XEN_EAGAIN : err ? -XEN_EFAULT : 0;
+	if (unlikely(evtchn_try_unmask(d, e, port)))
+		evtchn_owe_unmask(v, port);
+	return 0;
 }
 
 static s64 do_init_control(struct vcpu *v, void *arg)

@@ -70,6 +70,13 @@ void evtchn_owe(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what)
 		evtchn_wake_pollers(d, port);
 }
 
+void evtchn_owe_unmask(struct vcpu *v, u32 port)
+{
+	evtchn_count(deferred);
+	v->evtchn->owed_unmask = port;
+	vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
+}
+
 /* --- Paying: the owner CPU of a vCPU, no section ------------------------------------------------- */
 
 static void deliver_owed(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what)
@@ -161,6 +168,39 @@ static int pay_upcall(struct vcpu *v)
 	return 0;
 }
 
+int evtchn_try_unmask(struct evtchn_domain *d, struct evtchn *e, u32 port)
+{
+	srcu_token_t token = guest_read_lock();
+	/* Pairs with the release in fifo_start(). */
+	struct evtchn_fifo *f = load_acquire(&d->fifo);
+	int err = f ? evtchn_fifo_unmask(d, f, e, port) : evtchn_2l_unmask(d, e, port);
+
+	guest_read_unlock(token);
+	return err;
+}
+
+/* Before its guest goes on: to that it looks as if it had been done in the call. */
+static int pay_unmask(struct evtchn_domain *d, struct vcpu *v)
+{
+	u32 port = v->evtchn->owed_unmask;
+	struct evtchn *e = evtchn_find(d, port);
+	int err = 0;
+
+	if (!port)
+		return 0;
+	spin_lock(&d->lock);
+	if (e->state != EVTCHNSTAT_closed)
+		err = evtchn_make_reachable(d, e, port);
+	if (!err && e->state != EVTCHNSTAT_closed)
+		err = evtchn_try_unmask(d, e, port);
+	spin_unlock(&d->lock);
+	if (!err) {
+		v->evtchn->owed_unmask = 0;
+		evtchn_count(served);
+	}
+	return err;
+}
+
 bool evtchn_serve(struct vcpu *v)
 {
 	struct evtchn_domain *d = v->vm->evtchn;
@@ -175,6 +215,7 @@ bool evtchn_serve(struct vcpu *v)
 		if (READ_ONCE(u->evtchn->owed_port) && (u == v || READ_ONCE(u->run_state) == VCPU_OFF))
 			err = worse(err, pay_ports(d, u, v));
 	}
+	err = worse(err, pay_unmask(d, v));
 	err = worse(err, pay_upcall(v));
 	WRITE_ONCE(v->evtchn->stuck, err && err != -EAGAIN);
 	if (err != -EAGAIN)

@@ -167,6 +167,16 @@ struct player {
 	u64 *random;
 };
 
+static void serve(struct vcpu *v)
+{
+	unsigned long flags = arch_irq_save();
+
+	/* As serve_requests() of vcpu.c. */
+	if (atomic_fetch_and_full(&v->requests, ~VCPU_REQ_EVTCHN) & VCPU_REQ_EVTCHN)
+		(void)evtchn_serve(v);
+	arch_irq_restore(flags);
+}
+
 static s64 unmask(struct vcpu *v, u32 port)
 {
 	struct evtchn_unmask a = { port };
@@ -186,6 +196,9 @@ static void mask_for_a_while(const struct player *p, u32 port)
 	if (word && torture_one_in(p->random, 2) && !guest_fifo_unmask(word))
 		return;
 	check_op(unmask(p->vcpu, port), "unmask");
+	/* A guest does not go on before that. */
+	while (p->vcpu->evtchn->owed_unmask)
+		serve(p->vcpu);
 	torture_count(UNMASKED);
 }
 
@@ -207,16 +220,6 @@ static void see(void *arg, u32 port)
 		;
 	if (torture_one_in(p->random, 8))
 		mask_for_a_while(p, port);
-}
-
-static void serve(struct vcpu *v)
-{
-	unsigned long flags = arch_irq_save();
-
-	/* As serve_requests() of vcpu.c. */
-	if (atomic_fetch_and_full(&v->requests, ~VCPU_REQ_EVTCHN) & VCPU_REQ_EVTCHN)
-		(void)evtchn_serve(v);
-	arch_irq_restore(flags);
 }
 
 /* One look at requests, and one upcall if there is any. The vCPU is owned. */

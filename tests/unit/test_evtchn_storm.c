@@ -56,6 +56,9 @@ static void mask_and_unmask(struct vcpu *v, u32 port)
 			return;
 	}
 	assert_int_equal(rig_unmask(v, port), 0);
+	/* A guest does not go on before that. */
+	while (v->evtchn->owed_unmask)
+		rig_serve(v);
 	atomic_fetch_add_relaxed(&storm.unmasked, 1);
 }
 
