@@ -93,7 +93,7 @@ static int exit_unknown(struct vcpu *v, struct guest_ctx *ctx, u64 esr)
 
 #define HVC_IMM(esr) ((esr) & 0xffff)
 #define HVC_ODD	     BIT(0) /* set in Xen's immediate, clear in that of the hot HVC #0 */
-_Static_assert(XEN_HVC & HVC_ODD, "exit_hvc()");
+_Static_assert(XEN_HVC &HVC_ODD, "exit_hvc()");
 
 /* By a call of its own, which costs HVC #0 one branch and no register. */
 static __noinline int odd_hvc(struct vcpu *v, struct guest_ctx *ctx, u64 esr)

@@ -145,7 +145,6 @@ SELFTEST(stage2_unmaps_part_of_a_block)
 	selftest_vm_destroy(vm);
 }
 
-
 static u64 translate(gpaddr_t gpa, bool write)
 {
 	if (write)
