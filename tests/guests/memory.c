@@ -322,6 +322,69 @@ static void dirty_log(void)
 	memory(HC_MEMORY_FLAGS, other, 0);
 }
 
+/* --- A log of everything -------------------------------------------------------------------------- */
+
+static s64 all_logged;
+static u32 marked, unmarked;
+static u32 markers; /* vCPUs that mark their tables by themselves */
+
+static void begin_to_mark(u32 cpu)
+{
+	atomic_fetch_add_relaxed(&markers, access_by_hardware());
+}
+
+/* The CPU's own writes to its tables are caught as others are. */
+static void mark_tables(void)
+{
+	u64 flag;
+	const volatile u64 *entry;
+
+	if (markers != nr_vcpus)
+		return;
+	entry = forget_access(near, &flag);
+	work_once(0);
+	if (*entry & flag)
+		marked++;
+	else
+		unmarked++;
+}
+
+static void logger(u32 cpu)
+{
+	if (cpu) {
+		work(cpu);
+		return;
+	}
+	for (u32 r = 0; r < rounds; r++) {
+		all_logged += memory(HC_MEMORY_DIRTY, (void *)ram_base, 0);
+		work_once(cpu);
+		mark_tables();
+		move((const void *)page_table_root());
+		mark_tables();
+	}
+	WRITE_ONCE(stop, 1);
+}
+
+/* Code, stacks and tables of vCPUs that run. */
+static void log_of_everything(void)
+{
+	s64 err = memory(HC_MEMORY_FLAGS, (void *)ram_base, 2);
+
+	refused = 0;
+	begin(near);
+	smp_run(begin_to_mark);
+	smp_run(logger);
+	err |= memory(HC_MEMORY_FLAGS, (void *)ram_base, 0);
+	sum_up("a log of everything");
+	report(!err && !refused && all_logged > 0, "code, stacks and tables are logged (%ld pages)",
+	       all_logged);
+	if (marked + unmarked)
+		report(!unmarked, "the CPU marks tables that are logged (%u, not %u)", marked,
+		       unmarked);
+	else
+		skip("this CPU does not mark its tables");
+}
+
 /* --- What is refused ------------------------------------------------------------------------------- */
 
 static void refusals(void)
@@ -382,5 +445,6 @@ int guest_main(void)
 	slots();
 	read_only();
 	dirty_log();
+	log_of_everything();
 	return 0;
 }

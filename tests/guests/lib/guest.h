@@ -141,6 +141,10 @@ extern const u8 leave_loop[], leave_loop_end[];
 void sync_code(void *p, u64 size);
 /* Where the page table of the calling vCPU begins. */
 u64 page_table_root(void);
+/* Have the calling vCPU set accessed flags by itself; false: it leaves that to software. */
+bool access_by_hardware(void);
+/* When all do: clear the flag in the entry that maps p, to be set at the next walk. The entry, and the flag. */
+const volatile u64 *forget_access(const volatile void *p, u64 *flag);
 
 /* --- FP and SIMD registers -------------------------------------------------------------------- */
 #define FP_STATE_MAX 1024

@@ -33,3 +33,29 @@ u64 page_table_root(void)
 {
 	return read_sysreg(ttbr0_el1) & 0xfffffffff000;
 }
+
+#define ID_AA64MMFR1_EL1 S3_0_C0_C7_1
+#define TCR_HA_HD	 (3UL << 39)
+#define DESC_AF		 (1UL << 10)
+
+/* FEAT_HAFDBS, Arm ARM D8.5.2. */
+bool access_by_hardware(void)
+{
+	if (!(read_icc(ID_AA64MMFR1_EL1) & 0xf))
+		return false;
+	write_sysreg(tcr_el1, read_sysreg(tcr_el1) | TCR_HA_HD);
+	isb();
+	return true;
+}
+
+/* The table of start.S: one level of 1 GiB blocks. */
+const volatile u64 *forget_access(const volatile void *p, u64 *flag)
+{
+	volatile u64 *entry = (volatile u64 *)page_table_root() + ((u64)p >> 30);
+
+	*flag = DESC_AF;
+	__atomic_fetch_and(entry, ~*flag, __ATOMIC_SEQ_CST);
+	dsb();
+	__asm__ volatile("tlbi vmalle1is; dsb ish; isb" : : : "memory");
+	return entry;
+}
