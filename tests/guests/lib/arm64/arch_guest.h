@@ -103,4 +103,6 @@ void gic_disable(u32 intid);
 void gic_send_sgi(u32 cpu, u32 intid);
 u64 cpu_mpidr(u32 cpu);
 
+extern u32 xen_intid; /* of Xen's upcalls, as the device tree has it; 0: no Xen */
+
 #endif

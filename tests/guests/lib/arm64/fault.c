@@ -120,10 +120,19 @@ static void psci(void)
 	}
 }
 
+static void write_word(void *at)
+{
+	*(volatile u64 *)at = 0;
+}
+
+/* DEN 0057: the record is the hypervisor's to write. */
+static void write_stolen_time(void)
+{
+	must_stop(write_word, GUEST_ARM64_STEAL + 8);
+}
+
 const struct fault_mode fault_modes[] = {
-	{ "sysreg", sysregs },
-	{ "device-pair", device_pair },
-	{ "smc", smc },
-	{ "psci", psci },
+	{ "sysreg", sysregs }, { "device-pair", device_pair },	     { "smc", smc },
+	{ "psci", psci },      { "steal-write", write_stolen_time },
 };
 const u32 fault_nr_modes = ARRAY_SIZE(fault_modes);

@@ -12,6 +12,7 @@
 void secondary_start(void);
 
 static u64 mpidr[MAX_VCPUS];
+u32 xen_intid;
 
 u64 cpu_mpidr(u32 cpu)
 {
@@ -79,6 +80,17 @@ static void read_cpus(const void *fdt)
 	}
 }
 
+/* Linux, Documentation/devicetree/bindings/arm/xen.txt: a node of that name, whose interrupt is a PPI. */
+static void read_xen(const void *fdt)
+{
+	int node = fdt_path_offset(fdt, "/hypervisor"), size;
+	const fdt32_t *irq = fdt_getprop(fdt, node, "interrupts", &size);
+
+	if (node >= 0 && !fdt_node_check_compatible(fdt, node, "xen,xen") && irq && size == 12 &&
+	    fdt32_to_cpu(irq[0]) == 1)
+		xen_intid = 16 + fdt32_to_cpu(irq[1]);
+}
+
 void arch_read_firmware(void *boot)
 {
 	const void *fdt = boot ? boot : (void *)GUEST_ARM64_RAM;
@@ -90,6 +102,7 @@ void arch_read_firmware(void *boot)
 	cmdline_set(args ? args : "");
 	read_memory(fdt);
 	read_cpus(fdt);
+	read_xen(fdt);
 	gic_v2 = fdt_node_offset_by_compatible(fdt, -1, "arm,gic-v3") < 0;
 }
 

@@ -38,7 +38,7 @@ bool xen_find(void)
 	s64 version = 0;
 	struct fault f;
 
-	return !try_call(ask_version, &version, &f) && version > 0;
+	return xen_intid && !try_call(ask_version, &version, &f) && version > 0;
 }
 
 u32 xen_id(void)
@@ -58,7 +58,7 @@ bool xen_route_is_level(void)
 
 s64 xen_route_upcalls(enum xen_route route, irq_fn fn)
 {
-	irq_request(GUEST_ARM64_XEN_INTID, fn);
-	gic_enable(GUEST_ARM64_XEN_INTID);
+	irq_request(xen_intid, fn);
+	gic_enable(xen_intid);
 	return 0;
 }
