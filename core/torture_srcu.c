@@ -459,10 +459,11 @@ static void step(struct torture_worker *w)
 {
 	u64 dice = torture_random(&w->random) % 256;
 	struct domain *d = &domains[torture_random(&w->random) % DOMAINS];
+	u32 flooded = READ_ONCE(flood);
 
 	take_over();
-	if (w->cpu && READ_ONCE(flood))
-		read_without_gap(&domains[READ_ONCE(flood) - 1]);
+	if (w->cpu && flooded)
+		read_without_gap(&domains[flooded - 1]);
 	else if (dice < 200)
 		read_some(d, &w->random);
 	else if (dice < 212 && w->cpu)
