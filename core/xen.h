@@ -72,7 +72,7 @@ s64 xen_memory_op(struct vcpu *v, u32 cmd, u64 arg);
 s64 xen_hvm_op(struct vcpu *v, u32 cmd, u64 arg);
 s64 xen_vm_assist(struct vcpu *v, u32 cmd, u32 type);
 s64 xen_console_io(struct vcpu *v, u32 cmd, u32 count, u64 buffer);
-s64 xen_vcpu_op(struct vcpu *v, u32 cmd, u32 id, u64 arg, enum vcpu_exit *exit);
+s64 xen_vcpu_op(struct vcpu *self, u32 cmd, u32 id, u64 arg, enum vcpu_exit *exit);
 
 /* xen_pages.c: where shared pages are. As above, with vm->xen->lock not held. */
 s64 xen_move_shared_info(struct vcpu *v, u64 gfn);

@@ -94,7 +94,8 @@ static int activate_shared(struct vm *vm)
 static int add_page(struct vm *vm, gpaddr_t gpa)
 {
 	struct mem_slot slot = { .gpa = gpa, .size = PAGE_SIZE };
-	void *page = vm_memory_alloc(vm, 0); /* it may move to another frame: the VM's, like all its memory */
+	void *page = vm_memory_alloc(
+		vm, 0); /* it may move to another frame: the VM's, like all its memory */
 	int err;
 
 	if (!page)

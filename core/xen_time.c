@@ -50,7 +50,7 @@ static void run_timers(struct vcpu *v, u64 now)
 	if (x->once <= now)
 		x->once = ~0UL;
 	/* Periods that went by while nobody could look are one tick, as the event is pending but once. */
-	if (x->next <= now)
+	if (x->period && x->next <= now)
 		x->next += ((now - x->next) / x->period + 1) * x->period;
 	if (first_timer(x) != ~0UL)
 		soft_timer_arm(&x->timer, first_timer(x));
@@ -147,19 +147,22 @@ static bool write_time_in(struct vcpu *v, struct gpc *g, u32 offset, u64 now)
 	       (!gpc_refresh(g) && write_time_at(v, g, offset, now));
 }
 
-void xen_time_changed(struct vcpu *v)
+static void write_all_times(struct vcpu *v, u64 now)
 {
 	struct xen_vcpu *x = v->xen;
-	u64 now = arch_counter();
 
-	if (!XEN_HAS_TIME)
-		return;
 	x->time_written = now;
 	/* Before the pages are looked at: who gives one a new place says so after it. */
 	WRITE_ONCE(x->time_stale, false);
 	if (!write_time_in(v, evtchn_vcpu_info(v), XEN_VCPU_TIME, now) ||
 	    (READ_ONCE(x->time_wanted) && !write_time_in(v, &x->time, 0, now)))
 		WRITE_ONCE(x->time_stale, true);
+}
+
+void xen_time_changed(struct vcpu *v)
+{
+	if (XEN_HAS_TIME)
+		write_all_times(v, arch_counter());
 }
 
 /* --- A stay on a CPU ---------------------------------------------------------------------------- */
