@@ -94,8 +94,7 @@ static int activate_shared(struct vm *vm)
 static int add_page(struct vm *vm, gpaddr_t gpa)
 {
 	struct mem_slot slot = { .gpa = gpa, .size = PAGE_SIZE };
-	void *page = vm_memory_alloc(
-		vm, 0); /* it may move to another frame: the VM's, like all its memory */
+	void *page = vm_memory_alloc(vm, 0); /* may move to another frame, as all memory of the VM */
 	int err;
 
 	if (!page)
@@ -151,14 +150,13 @@ static s64 move_shared(struct vm *vm, gpaddr_t gpa)
 {
 	struct xen_vm *x = vm->xen;
 	gpaddr_t before = x->shared;
-	int err;
+	bool copied;
 
 	deactivate_shared(vm);
-	err = vm_copy_to(vm, gpa, shared_now(vm), XEN_SHARED_INFO_SIZE);
-	if (!err)
+	copied = !vm_copy_to(vm, gpa, shared_now(vm), XEN_SHARED_INFO_SIZE);
+	if (copied)
 		x->shared = gpa;
-	err = activate_shared(vm) ?: err;
-	if (!err)
+	if (!activate_shared(vm) && copied)
 		return 0;
 	x->shared = before;
 	activate_shared(vm);

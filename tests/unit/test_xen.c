@@ -608,20 +608,23 @@ static void a_vcpu_without_a_place_in_shared_info(void **state)
 
 /*
  * CPU 1 sends and waits until the event was taken; CPU 2 is the guest, which puts shared_info elsewhere all
- * the time. A single event that is lost on the way hangs the test.
+ * the time. A single event that is lost on the way stops it.
  */
 #define SENDS 300
 
 static u32 race_port, race_acks;
-static bool race_over;
+static bool race_over, race_registered;
 
+/* Gives up after as long as no event takes. */
 static void race_sender(void)
 {
+	u64 patience = arch_counter() + 12 * NSEC_PER_SEC;
+
 	for (u32 i = 0; i < SENDS; i++) {
 		u32 acks = READ_ONCE(race_acks);
 
-		assert_int_equal(evtchn_send(vm, race_port), 0);
-		while (READ_ONCE(race_acks) == acks)
+		evtchn_send(vm, race_port);
+		while (READ_ONCE(race_acks) == acks && arch_counter() < patience)
 			cpu_relax();
 	}
 	store_release(&race_over, true);
@@ -650,18 +653,16 @@ static void race_guest(void)
 {
 	u64 gfn = SHARED, hole = NOWHERE >> PAGE_SHIFT;
 	struct vcpu *v = vm->vcpu[0];
-	bool registered = false;
 
 	for (u32 i = 0; !load_acquire(&race_over); i++) {
-		take_events(v, gfn, info_at(registered ? INFO : gfn << PAGE_SHIFT));
+		take_events(v, gfn, info_at(race_registered ? INFO : gfn << PAGE_SHIFT));
 		if (i % 50)
 			continue;
 		gfn = i % 3 ? SHARED + i / 50 % 4 : hole + i / 50 % 2;
 		assert_int_equal(put_shared_info(gfn), 0);
-		if (!registered && READ_ONCE(race_acks) > SENDS / 2)
-			registered = !register_info(0, INFO >> PAGE_SHIFT, 0);
+		if (!race_registered && READ_ONCE(race_acks) > SENDS / 2)
+			race_registered = !register_info(0, INFO >> PAGE_SHIFT, 0);
 	}
-	assert_true(registered);
 }
 
 static void race(u32 cpu, void *arg)
@@ -675,7 +676,7 @@ static void race(u32 cpu, void *arg)
 static void nothing_is_lost_while_shared_info_moves(void **state)
 {
 	race_acks = 0;
-	race_over = false;
+	race_over = race_registered = false;
 	make(1, NULL);
 	assert_int_equal(put_shared_info(SHARED), 0);
 	race_port = bind_ipi(0);
@@ -683,6 +684,7 @@ static void nothing_is_lost_while_shared_info_moves(void **state)
 	host_on_cpus(2, race, NULL);
 	host_set_time(now);
 	assert_int_equal(race_acks, SENDS);
+	assert_true(race_registered);
 }
 
 static void time_is_written_where_it_is_asked_for(void **state)
