@@ -113,12 +113,13 @@ $(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which
 # leaves the image room for one more experiment.
 HOT := $(wildcard arch/arm64/hyp_*.c arch/x86/svm/*.c drivers/gic/*.c drivers/apic/vlapic*.c) \
-	$(addprefix arch/arm64/,sysregs.c trap_irq.c vcpu.c world.c) \
-	$(addprefix arch/x86/,vcpu.c vcpu_cpuid.c vcpu_insn.c vcpu_io.c vcpu_mmio.c vcpu_msr.c vcpu_walk.c \
-	vcpu_xen.c decode.c) \
+	$(addprefix arch/arm64/,stage2.c stage2_vmid.c sysregs.c trap_irq.c vcpu.c world.c) \
+	$(addprefix arch/x86/,decode.c vcpu.c vcpu_cpuid.c vcpu_fpu.c vcpu_insn.c vcpu_io.c vcpu_mmio.c \
+	vcpu_msr.c vcpu_walk.c vcpu_xen.c) \
 	$(addprefix core/,clock.c evtchn.c evtchn_2l.c evtchn_fifo.c gpc.c hypercall.c irq.c lock.c sched.c \
 	slots.c srcu.c steal.c string.c vcpu.c vm.c xen.c) \
-	drivers/timer/arm_vtimer.c drivers/uart/vpl011.c drivers/uart/v16550.c \
+	$(addprefix drivers/timer/,arm_timer.c arm_vtimer.c x86_timer.c) \
+	drivers/uart/vpl011.c drivers/uart/v16550.c \
 	$(addprefix bench/,hist.c lockcost.c reader.c invalidate.c select_cost.c vcpu_load.c)
 $(patsubst %.c,$(O)/%.o,$(filter-out $(HOT),$(filter %.c,$(SRCS)))): CFLAGS += -Os
 
