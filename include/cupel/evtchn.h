@@ -34,6 +34,8 @@ struct gpc *evtchn_vcpu_info(struct vcpu *v);
 /*
  * EVTCHNOP_cmd with its argument in hypervisor memory, already copied in; the caller copies it back when
  * the result is 0. The ABI's negative error, in Xen's numbering (xen_abi.h). Thread context, no lock held.
+ * Waits for a change of the VM's memory; -XEN_EAGAIN if there is no end of those. An unmask that finds no page
+ * is done before the vCPU next enters its guest.
  */
 s64 evtchn_op(struct vcpu *v, u32 cmd, void *arg);
 /* Size of that argument; 0: no such command. */
