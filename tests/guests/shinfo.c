@@ -473,22 +473,34 @@ static void poll_pending(u32 cpu)
 	evtchn_unmask(port);
 }
 
+/* Any interrupt ends a poll, and the end of another's step is an IPI: let those of before be taken. */
+static void settle(void)
+{
+	meet(&all, nr_vcpus);
+	relax();
+}
+
 static void poll_timeout(u32 cpu)
 {
 	u32 port = cpus[cpu].ipi;
-	u64 until = xen_now() + 5000000;
+	u64 until;
 
+	settle();
+	until = xen_now() + 5000000;
 	expect(!sched_poll(&port, 1, until), "poll refused");
 	expect(xen_now() >= until, "poll ended %lu ns early", until - xen_now());
 	expect(!evtchn_is_pending(port), "pending");
-	meet(&all, nr_vcpus); /* the end of another's step is an IPI, which ends a poll as well */
+	meet(&all, nr_vcpus);
 }
 
 static void poll_masked(u32 cpu)
 {
-	u32 port = cpus[cpu].timer, n = got(port), up = upcalls();
-	u64 until = xen_now() + 5000000;
+	u32 port = cpus[cpu].timer, n = got(port), up;
+	u64 until;
 
+	settle();
+	up = upcalls();
+	until = xen_now() + 5000000;
 	evtchn_mask(port);
 	expect(!xen_timer(cpu, until, 0), "set_singleshot_timer refused");
 	expect(!sched_poll(&port, 1, 0), "poll refused");
