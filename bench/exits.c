@@ -7,7 +7,6 @@
 #include "series.h"
 #include "vcpu_load.h"
 
-
 #define BENCH "exits"
 
 static const char *const wfi_names[] = { "trap", "native", NULL };

@@ -362,8 +362,8 @@ static struct vcpu *pick(struct run_queue *rq)
 /* Whether a halted vCPU has a reason to run. Also true for what ends or restarts it. */
 static bool may_run(struct vcpu *v)
 {
-	return (READ_ONCE(v->requests) & (VCPU_REQ_STOP | VCPU_REQ_RESET)) || arch_vcpu_wakeable(v) ||
-	       (unlikely(v->xen) && xen_vcpu_wakeable(v));
+	return (READ_ONCE(v->requests) & (VCPU_REQ_STOP | VCPU_REQ_RESET)) ||
+	       arch_vcpu_wakeable(v) || (unlikely(v->xen) && xen_vcpu_wakeable(v));
 }
 
 static void block(struct vcpu *v)

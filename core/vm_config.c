@@ -24,7 +24,7 @@ static const char *const irqstate_names[] = { "locked", "percpu", NULL };
 static const char *const wfi_names[] = { "trap", "native", NULL };
 static const char *const layout_names[] = { "spread", "packed", NULL };
 static const char *const switch_names[] = { "off", "on", NULL };
-const char *const gpc_kind_names[] = { "rwlock", "trylock",	"expedited", "atomic",
+const char *const gpc_kind_names[] = { "rwlock",      "trylock",  "expedited", "atomic",
 				       "atomic-fast", "targeted", NULL };
 
 static bool is_blank(char c)

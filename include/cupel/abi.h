@@ -20,9 +20,11 @@
 #define HC_MIGRATE (HC_BASE + 0x06) /* (n): move this vCPU to the n-th next online CPU */
 #define HC_STAT	   (HC_BASE + 0x07) /* (which): a counter of this vCPU, HC_STAT_* */
 #define HC_SERIES  (HC_BASE + 0x08) /* (index < 32, gpa of name, length <= 31): name a series */
-#define HC_MEMORY  (HC_BASE + 0x09) /* (what, gpa, arg): have the caller's own memory moved, HC_MEMORY_* */
-#define HC_EVTCHN  (HC_BASE + 0x0a) /* (port, delay in ns): raise a port of this VM from an interrupt */
-#define HC_LIMIT   (HC_BASE + 0x0b)
+#define HC_MEMORY \
+	(HC_BASE + 0x09) /* (what, gpa, arg): have the caller's own memory moved, HC_MEMORY_* */
+#define HC_EVTCHN \
+	(HC_BASE + 0x0a) /* (port, delay in ns): raise a port of this VM from an interrupt */
+#define HC_LIMIT (HC_BASE + 0x0b)
 
 #define HC_MEMORY_MOVE_PAGE 0 /* gpa's page to another frame; arg unused */
 #define HC_MEMORY_MOVE_SLOT 1 /* the slot that begins at gpa to guest address arg */
@@ -32,7 +34,7 @@
  * arg page moves of gpa's page, as fast as it goes, by another CPU while the guest runs (by this one, and
  * over when it comes back, if there is no other): 0, or -EBUSY while one is under way. arg 0: moves left.
  */
-#define HC_MEMORY_STORM	    4
+#define HC_MEMORY_STORM 4
 
 #define HC_STAT_LOADS	      0
 #define HC_STAT_HOST_IRQS     1

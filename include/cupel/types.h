@@ -63,7 +63,7 @@ typedef u64 gpaddr_t; /* guest-physical address (IPA on arm64) */
 #define __noreturn	    __attribute__((noreturn))
 #define __noinline	    __attribute__((noinline))
 /* Without the stack protector: for a measured function that keeps nothing but words on its stack. */
-#define __hot_no_guard	    __attribute__((no_stack_protector))
+#define __hot_no_guard __attribute__((no_stack_protector))
 #undef __always_inline /* the C library of the host build has its own */
 #define __always_inline inline __attribute__((always_inline))
 #define __printf(f, a)	__attribute__((format(printf, f, a)))

@@ -30,9 +30,9 @@ enum vcpu_exit {
 #define VCPU_REQ_TLB	 BIT32(3) /* flush this vCPU's second-stage translations before entry */
 #define VCPU_REQ_RESET	 BIT32(4) /* start at the entry point that was posted (CPU_ON, SIPI) */
 
-#define VCPU_REQ_EVTCHN	 BIT32(5) /* deliveries that the sender could not finish: evtchn_serve() */
-#define VCPU_REQ_GPC	 BIT32(6) /* pinned page caches to look at again: gpc_serve() */
-#define VCPU_REQ_SYNC	 BIT32(7) /* somebody waits until nothing found in guest memory is held */
+#define VCPU_REQ_EVTCHN BIT32(5) /* deliveries that the sender could not finish: evtchn_serve() */
+#define VCPU_REQ_GPC	BIT32(6) /* pinned page caches to look at again: gpc_serve() */
+#define VCPU_REQ_SYNC	BIT32(7) /* somebody waits until nothing found in guest memory is held */
 
 enum vcpu_mode { VCPU_OUTSIDE, VCPU_IN_GUEST };
 

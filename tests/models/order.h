@@ -12,10 +12,16 @@
  * A store that is only late, beside a program that runs in order, is LATE(): it happens by itself some
  * time before the next BARRIER().
  */
-#define BITS(n) (1 << (n))
-#define HAS(n) ((did & BITS(n)) != 0)
+#define BITS(n)	  (1 << (n))
+#define HAS(n)	  ((did & BITS(n)) != 0)
 #define ALL(mask) ((did & (mask)) == (mask))
-#define ACCESS(n, mask) atomic { (!HAS(n) && ALL(mask)) -> did = did | BITS(n);
+#define ACCESS(n, mask) \
+	atomic          \
+	{               \
+		(!HAS(n) && ALL(mask))->did = did | BITS(n);
 /* The same when `cond` is true as well. */
-#define ACCESS_IF(n, mask, cond) atomic { (!HAS(n) && ALL(mask) && (cond)) -> did = did | BITS(n);
+#define ACCESS_IF(n, mask, cond) \
+	atomic                   \
+	{                        \
+		(!HAS(n) && ALL(mask) && (cond))->did = did | BITS(n);
 #define THEN }
