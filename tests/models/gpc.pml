@@ -8,7 +8,7 @@
  * page away and puts it into another frame; another updater takes it away and puts it back, or deactivates the
  * cache; one refreshes, twice. So there are two updaters of one cache at once, and a refresh beside them.
  *
- * Readers' accesses, and a look's, take effect in any order that the code allows (order.h). Updaters' steps are in
+ * Readers' accesses, and a look's, take effect in any order that the code allows (order.inc). Updaters' steps are in
  * program order, which their full barriers make of them: where a twin leaves one out, the store is late.
  *
  * It must not happen that a section uses the page while it is nobody's, or a frame that the page has left, or has an
@@ -43,7 +43,7 @@
  * TWIN mark_not_full: -DMARK_RELAXED -DNO_ANOTHER
  * TWIN valid_not_acquired: -DNO_VALID_ACQUIRE -DNO_ANOTHER
  */
-#include "order.h"
+#include "order.inc"
 
 #ifndef ROUNDS
 #define ROUNDS 2

@@ -30,7 +30,7 @@
  * TWIN fast_no_L: -DFAST -DONE_SECTION -DNO_L
  * TWIN fast_one_index: -DFAST -DONE_SECTION -DONE_INDEX
  */
-#include "order.h"
+#include "order.inc"
 
 /* What each barrier puts before what comes after it; a twin has nothing there. */
 #ifdef NO_B
@@ -59,7 +59,7 @@ bit freed[2];
 bit written[2]; /* by a section that found it valid */
 bit saw[2]; /* no variable of the code's: that one did */
 
-/* Stores under way: see LATE in order.h. */
+/* Stores under way: see LATE in order.inc. */
 bit late_valid[2], late_seq[2], late_idx[2];
 byte new_seq[2];
 bit new_idx[2];

@@ -89,7 +89,7 @@ def tortures(slow, needs):
     where = [("host", ["--host"], ()), ("tsan", ["--host", "--build", "tsan"], ()),
              ("arm64", ["arm64"], needs), ("x86", ["x86"], needs)]
     return [Step("torture " + name, tool("torture", names, *words, "--seconds", seconds), needs=images,
-                 wide=True, timeout=600 if slow else 300, count=ktap_counts)
+                 wide=True, timeout=900 if slow else 500, count=ktap_counts)
             for name, words, images in where]
 
 
