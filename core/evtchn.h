@@ -135,7 +135,7 @@ void evtchn_owe(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what);
 void evtchn_mark_vcpu(struct vcpu *v, u64 sel);
 /* Deliver by the domain's ABI. */
 void evtchn_deliver(struct evtchn_domain *d, struct evtchn *e, u32 port);
-/* No section, under the domain's lock: 0 when a delivery to that port may work now. */
+/* No section, under the domain's lock: 0 when a delivery to that port may work now. `e` may be NULL. */
 int evtchn_make_reachable(struct evtchn_domain *d, struct evtchn *e, u32 port);
 /* A VIRQ that belongs to the domain rather than to a vCPU. */
 bool evtchn_virq_is_global(u32 virq);

@@ -321,7 +321,8 @@ int evtchn_fifo_clear(struct evtchn_fifo *f, u32 port, bool ours)
 
 int evtchn_fifo_refresh(struct evtchn_domain *d, struct evtchn_fifo *f, struct evtchn *e, u32 port)
 {
-	struct evtchn_fifo_vcpu *fv = evtchn_target(d, e)->evtchn->fifo;
+	/* A poller may name a port that was never given out: of that there is a word and nothing else. */
+	struct evtchn_fifo_vcpu *fv = e ? evtchn_target(d, e)->evtchn->fifo : NULL;
 	struct gpc *g = page_of(f, port);
 	u32 tail = fv ? READ_ONCE(fv->queue[e->priority].tail) : 0;
 	int err = g ? gpc_refresh(g) : 0;

@@ -462,6 +462,20 @@ static void poll_sees_the_word(void **state)
 	evtchn_poll_end(v0);
 }
 
+/* A guest may poll a number that it was never given, while the page of its word is elsewhere. */
+static void poll_for_nobodys_port(void **state)
+{
+	u32 port = FIFO_PAGE_WORDS - 1;
+
+	assert_null(evtchn_find(vm->evtchn, port));
+	gpc_invalidate(vm, RIG_ARRAY, PAGE_SIZE);
+	assert_int_equal(evtchn_poll(v0, &port, 1), 1);
+	evtchn_poll_end(v0);
+	*word(port) = BIT32(EVTCHN_FIFO_PENDING);
+	gpc_invalidate(vm, RIG_ARRAY, PAGE_SIZE);
+	assert_int_equal(evtchn_poll(v0, &port, 1), 0);
+}
+
 /* --- A hostile guest ---------------------------------------------------------------------------- */
 
 struct tormentor {
@@ -570,6 +584,7 @@ int main(void)
 		RIG_EACH(a_queue_that_is_taken),
 		RIG_EACH(a_sender_never_refreshes),
 		RIG_EACH(poll_sees_the_word),
+		RIG_EACH(poll_for_nobodys_port),
 		RIG_EACH(a_word_that_never_rests),
 		RIG_ONE(busy_is_taken_back, TARGETED),
 		RIG_EACH(random_words),
