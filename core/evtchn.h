@@ -76,6 +76,7 @@ struct evtchn_domain {
 
 	/* Guards every port and what follows. Thread context; may be held over a grace period. */
 	spinlock_t lock __cacheline_aligned;
+	u32 changes; /* of guest memory that vCPUs were told of; atomic, in any context */
 	u32 hint; /* no port before this one, in the order of the layout, is free */
 };
 

@@ -204,10 +204,13 @@ static int pay_unmask(struct evtchn_domain *d, struct vcpu *v)
 bool evtchn_serve(struct vcpu *v)
 {
 	struct evtchn_domain *d = v->vm->evtchn;
+	u32 changes;
 	int err = 0;
 
 	if (!d)
 		return true;
+	/* Acquire: before the looks at memory. Pairs with the full operation in evtchn_memory_changed(). */
+	changes = load_acquire(&d->changes);
 	for (u32 i = 0; i < v->vm->nr_vcpus; i++) {
 		struct vcpu *u = v->vm->vcpu[i];
 
@@ -218,7 +221,14 @@ bool evtchn_serve(struct vcpu *v)
 	err = worse(err, pay_unmask(d, v));
 	err = worse(err, pay_upcall(v));
 	WRITE_ONCE(v->evtchn->stuck, err && err != -EAGAIN);
-	if (err != -EAGAIN)
+	if (!err)
+		return true;
+	/*
+	 * What is owed, before the look at `changes`. Pairs with the full operation in evtchn_memory_changed():
+	 * either that finds the debt, or it is found here that memory has changed since this gave up on it.
+	 */
+	smp_mb();
+	if (err != -EAGAIN && changes == READ_ONCE(d->changes))
 		return true;
 	vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
 	return false;
@@ -226,7 +236,13 @@ bool evtchn_serve(struct vcpu *v)
 
 void evtchn_memory_changed(struct vm *vm)
 {
-	for (u32 i = 0; vm->evtchn && i < vm->nr_vcpus; i++) {
+	struct evtchn_domain *d = vm->evtchn;
+
+	if (!d)
+		return;
+	/* Full: after the change, before the looks at debts. Pairs with both ends of evtchn_serve(). */
+	atomic_fetch_add_full(&d->changes, 1);
+	for (u32 i = 0; i < vm->nr_vcpus; i++) {
 		struct evtchn_vcpu *ev = vm->vcpu[i]->evtchn;
 
 		if (READ_ONCE(ev->owed_port) || READ_ONCE(ev->owed_upcall) || READ_ONCE(ev->stuck))

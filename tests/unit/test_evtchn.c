@@ -626,6 +626,46 @@ static void an_operation_waits_for_memory(void **state)
 	assert_upcall(v1, waiting.port, 1);
 }
 
+/* CPU 2 serves, and is held up after it has found no shared_info; CPU 1 says meanwhile that there is one. */
+static void serve_and_change(u32 cpu, void *arg)
+{
+	u64 end;
+
+	if (cpu == 2) {
+		while (!load_acquire(&waiting.changing))
+			cpu_relax();
+		assert_true(rig_serve(v0));
+		return;
+	}
+	spin_lock(&vm->gpc_lock);
+	store_release(&waiting.changing, true);
+	for (end = arch_counter() + 20000000UL; arch_counter() < end;)
+		cpu_relax();
+	evtchn_memory_changed(vm);
+	spin_unlock(&vm->gpc_lock);
+}
+
+/* What can't be paid as memory comes back is not left until it changes once more. */
+static void memory_comes_back_just_then(void **state)
+{
+	u32 port = (u32)rig_ipi(v0, 1);
+
+	waiting.changing = false;
+	mask(vm, port);
+	rig_send(v0, port);
+	gpc_deactivate(evtchn_shared_info(vm));
+	gpc_invalidate(vm, RIG_INFO, PAGE_SIZE);
+	assert_int_equal(rig_unmask(v0, port), 0);
+	host_on_cpus(2, serve_and_change, NULL);
+	assert_true(rig_asked(v0));
+	assert_int_equal(gpc_activate(evtchn_shared_info(vm), RIG_SHARED, XEN_SHARED_INFO_SIZE), 0);
+	assert_true(rig_serve(v0));
+	assert_false(rig_asked(v0));
+	while (rig_serve(v1))
+		;
+	assert_upcall(v1, port, 1);
+}
+
 static void the_dirty_log_knows(void **state)
 {
 	u64 log[RIG_MEMORY / PAGE_SIZE / 64];
@@ -707,6 +747,7 @@ int main(void)
 		RIG_EACH(a_closed_port_owes_nothing),
 		RIG_EACH(a_moved_page_is_found),
 		RIG_EACH(an_operation_waits_for_memory),
+		RIG_EACH(memory_comes_back_just_then),
 		RIG_EACH(the_dirty_log_knows),
 		RIG_EACH(a_timer_raises),
 		RIG_ONE(timers_are_few_and_outlive_the_vm, TARGETED),
