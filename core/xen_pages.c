@@ -240,12 +240,13 @@ s64 xen_register_vcpu_info(struct vcpu *v, u64 gfn, u64 offset)
 	spin_lock_irqsave(&x->lock, flags);
 	err = v->xen->registered ? -XEN_EINVAL : place_registered(v, gpa);
 	spin_unlock_irqrestore(&x->lock, flags);
+	/* Refused or not, it had no place for a while, and may have given up on what came then. */
+	evtchn_memory_changed(v->vm);
 	if (err)
 		return err;
 	token = guest_read_lock();
 	arch_evtchn_upcall(v);
 	guest_read_unlock(token);
-	evtchn_memory_changed(v->vm);
 	return 0;
 }
 

@@ -18,6 +18,8 @@
 #include <cupel/vm.h>
 #include <cupel/xen.h>
 
+#include "../../core/xen.h"
+
 #define MEMORY	MIB(1)
 #define NOWHERE MIB(16) /* no memory there */
 #define ARG	0x1000UL /* arguments of hypercalls */
@@ -685,6 +687,43 @@ static void nothing_is_lost_while_shared_info_moves(void **state)
 	host_set_time(now);
 	assert_int_equal(race_acks, SENDS);
 	assert_true(race_registered);
+}
+
+/* CPU 1 is held up half way in a registration that will be refused; an event comes, and its vCPU serves. */
+static void refuse_and_send(u32 cpu, void *arg)
+{
+	struct vcpu *v1 = vm->vcpu[1];
+	const struct gpc *g = evtchn_vcpu_info(v1);
+
+	if (cpu == 1) {
+		assert_int_equal(xen_register_vcpu_info(v1, NOWHERE >> PAGE_SHIFT, 0), -XEN_EINVAL);
+		return;
+	}
+	while (READ_ONCE(g->valid) == GPC_VALID)
+		cpu_relax();
+	assert_int_equal(evtchn_raise(vm, race_port), 0);
+	atomic_fetch_and_full(&v1->requests, ~VCPU_REQ_EVTCHN);
+	assert_true(evtchn_serve(v1));
+	WRITE_ONCE(vm->moving, VM_STILL);
+}
+
+static void a_refused_registration_loses_nothing(void **state)
+{
+	struct xen_vcpu_info *i;
+
+	make(2, NULL);
+	assert_int_equal(put_shared_info(SHARED), 0);
+	race_port = bind_ipi(1);
+	vm->vcpu[1]->run_state = VCPU_RUNNABLE;
+	WRITE_ONCE(vm->moving, VM_COPYING); /* who copies waits */
+	host_set_time(0); /* an expedited grace period waits by the clock */
+	host_on_cpus(2, refuse_and_send, NULL);
+	host_set_time(now);
+	i = vm_gpa_to_va(vm, (SHARED << PAGE_SHIFT) + XEN_VCPU_INFO_SIZE, sizeof(*i), false);
+	assert_true(vm->vcpu[1]->requests & VCPU_REQ_EVTCHN);
+	assert_true(evtchn_serve(vm->vcpu[1]));
+	assert_int_equal(i->evtchn_upcall_pending, 1);
+	vm->vcpu[1]->run_state = VCPU_OFF;
 }
 
 static void time_is_written_where_it_is_asked_for(void **state)
@@ -1399,6 +1438,7 @@ int main(void)
 		TEST(a_registered_vcpu_info_loses_nothing),
 		TEST(a_vcpu_without_a_place_in_shared_info),
 		TEST(nothing_is_lost_while_shared_info_moves),
+		TEST(a_refused_registration_loses_nothing),
 		TEST(time_is_written_where_it_is_asked_for),
 		TEST(runstate_adds_up),
 		TEST(a_sleep_ends_with_the_wake_up),
