@@ -201,6 +201,19 @@ static int pay_unmask(struct evtchn_domain *d, struct vcpu *v)
 	return err;
 }
 
+/* What was told while vcpu_info was away could not be seen to be pending: it is told again. */
+static void tell_again(struct vcpu *v)
+{
+	srcu_token_t token;
+
+	if (gpc_refresh(&v->evtchn->vcpu_info))
+		return;
+	token = guest_read_lock();
+	if (evtchn_upcall_pending(v))
+		arch_evtchn_upcall(v);
+	guest_read_unlock(token);
+}
+
 bool evtchn_serve(struct vcpu *v)
 {
 	struct evtchn_domain *d = v->vm->evtchn;
@@ -211,6 +224,8 @@ bool evtchn_serve(struct vcpu *v)
 		return true;
 	/* Acquire: before the looks at memory. Pairs with the full operation in evtchn_memory_changed(). */
 	changes = load_acquire(&d->changes);
+	if (unlikely(v->evtchn->stuck))
+		tell_again(v);
 	for (u32 i = 0; i < v->vm->nr_vcpus; i++) {
 		struct vcpu *u = v->vm->vcpu[i];
 

@@ -71,8 +71,8 @@ static enum upcall look(struct vcpu *v)
 
 /*
  * vcpu_info can't be read now. Its page may be on the move, and an upcall may have been marked before: have
- * xen_upcall_refresh() look again. Where that found no memory there is nothing to ask for: whoever delivers
- * to a page that is back finds the vCPU by arch_evtchn_upcall().
+ * xen_upcall_refresh() look again. Where that found no memory there is nothing to ask for: once there is some,
+ * evtchn_serve() tells of what is pending in it.
  */
 static void look_again(struct vcpu *v)
 {
@@ -115,6 +115,9 @@ void xen_upcall_refresh(struct vcpu *v)
 	v->arch.upcall_unknown = false;
 	v->arch.upcall_blind =
 		err && err != -EAGAIN; /* -EAGAIN: found unknown again, and asked for again */
+	/* It finds no memory either, and so is asked again, and tells what is pending, when there is some. */
+	if (v->arch.upcall_blind)
+		vcpu_request_quiet(v, VCPU_REQ_EVTCHN);
 }
 
 /* --- Memory of the guest ------------------------------------------------------------------------ */

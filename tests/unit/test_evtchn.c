@@ -666,6 +666,25 @@ static void memory_comes_back_just_then(void **state)
 	assert_upcall(v1, port, 1);
 }
 
+/* An upcall that the guest has not taken when its vcpu_info goes away is told of when that is back. */
+static void an_upcall_outlives_its_page(void **state)
+{
+	u32 port = (u32)rig_ipi(v0, 1);
+
+	rig_send(v0, port);
+	assert_upcall(v1, port, 1);
+	gpc_deactivate(evtchn_vcpu_info(v1));
+	vcpu_request(v1, VCPU_REQ_EVTCHN);
+	assert_true(rig_serve(v1));
+	assert_false(rig_asked(v1));
+	assert_false(evtchn_upcall_pending(v1));
+	assert_int_equal(gpc_activate(evtchn_vcpu_info(v1), RIG_INFO + 64, 64), 0);
+	evtchn_memory_changed(vm);
+	assert_true(rig_serve(v1));
+	assert_upcall(v1, port, 2);
+	assert_false(rig_asked(v1));
+}
+
 static void the_dirty_log_knows(void **state)
 {
 	u64 log[RIG_MEMORY / PAGE_SIZE / 64];
@@ -748,6 +767,7 @@ int main(void)
 		RIG_EACH(a_moved_page_is_found),
 		RIG_EACH(an_operation_waits_for_memory),
 		RIG_EACH(memory_comes_back_just_then),
+		RIG_EACH(an_upcall_outlives_its_page),
 		RIG_EACH(the_dirty_log_knows),
 		RIG_EACH(a_timer_raises),
 		RIG_ONE(timers_are_few_and_outlive_the_vm, TARGETED),
