@@ -502,8 +502,7 @@ static void detail_begin(const char *what)
 /* --- The experiment ------------------------------------------------------------------------------ */
 
 static const char *const keys[] = {
-	"gpc - rwlock,trylock,expedited,atomic,atomic-fast,targeted: who keeps page caches' readers and "
-	"updaters apart (default all)",
+	"gpc - the way to guard page caches, of rwlock,trylock,expedited,atomic,atomic-fast,targeted (default all)",
 	"layout - spread,packed: ports on cache lines of their own or side by side (default spread)",
 	"abi - 2l,fifo: how events are told to the guest (default 2l)",
 	"ack - none,sender: whether each event is acknowledged, by its sender (default none)",

@@ -5,8 +5,6 @@
  */
 #include <xen.h>
 
-void gic_enable(u32 intid);
-
 /* Arguments are clobbered (public arch-arm.h). */
 s64 xen_call_raw(u64 nr, u64 a, u64 b, u64 c, u64 d)
 {
