@@ -99,6 +99,7 @@ static int add_page(struct vm *vm, gpaddr_t gpa)
 
 	if (!page)
 		return -XEN_ENOMEM;
+	arch_page_give(page);
 	slot.pa = va_to_pa(page);
 	err = vm_add_slot(vm, &slot);
 	if (err)

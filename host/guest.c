@@ -165,6 +165,13 @@ void arch_page_copy(void *to, const void *from)
 	memcpy(to, from, PAGE_SIZE);
 }
 
+const void *host_given;
+
+void arch_page_give(const void *page)
+{
+	host_given = page;
+}
+
 /* --- Xen: a guest's virtual addresses are its physical ones ------------------------------------- */
 
 int arch_guest_read(struct vcpu *v, void *to, u64 va, u32 len)

@@ -37,6 +37,8 @@ u32 host_kicks(u32 cpu);
 struct vcpu;
 typedef int (*host_guest_t)(struct vcpu *v);
 extern host_guest_t host_guest;
+/* The page that a guest was given last: arch_page_give(). */
+extern const void *host_given;
 /* What arch_vm_init() and arch_vcpu_init() return; for errors half way. */
 extern int host_vm_init_result, host_vcpu_init_result;
 

@@ -46,6 +46,11 @@ void arch_page_copy(void *to, const void *from)
 	__asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
 }
 
+void arch_page_give(const void *page)
+{
+	clean_to_memory(page, PAGE_SIZE);
+}
+
 /* Largest pieces first, smaller ones when there is none of that size left. */
 static int add_ram(struct vm *vm)
 {

@@ -431,3 +431,7 @@ void arch_page_copy(void *to, const void *from)
 {
 	memcpy(to, from, PAGE_SIZE);
 }
+
+void arch_page_give(const void *page)
+{
+}

@@ -274,5 +274,7 @@ int arch_stage2_map(struct vm *vm, gpaddr_t gpa, paddr_t pa, u64 size, u32 slot_
 void arch_stage2_unmap(struct vm *vm, gpaddr_t gpa, u64 size);
 /* Copy a page of a guest's to another frame, for its instruction fetches and uncached accesses too. */
 void arch_page_copy(void *to, const void *from);
+/* A page that a guest gets while it runs: its uncached accesses find what was written here, and not what was before. */
+void arch_page_give(const void *page);
 
 #endif

@@ -476,6 +476,8 @@ static void shared_info_where_there_is_no_memory(void **state)
 	assert_int_equal(send(port), 0);
 	assert_int_equal(put_shared_info(hole), 0);
 	assert_true(vm_is_memory(vm, NOWHERE, PAGE_SIZE, true));
+	/* Nor what others had in it, for a guest that looks past its caches. */
+	assert_ptr_equal(host_given, vm_gpa_to_va(vm, NOWHERE, PAGE_SIZE, false));
 	assert_true(is_pending(hole, port));
 	/* One page at most, as the hypervisor's memory is not for the asking: it moves. */
 	assert_int_equal(put_shared_info(hole + 1), 0);
