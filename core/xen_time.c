@@ -41,6 +41,14 @@ static u64 first_timer(const struct xen_vcpu *x)
 	return min(x->once, x->next);
 }
 
+/* ~0 when it is beyond any: a period may be longer than the counter's, and must not end before it begins. */
+static u64 later(u64 counter, u64 ticks)
+{
+	u64 at;
+
+	return __builtin_add_overflow(counter, ticks, &at) ? ~0UL : at;
+}
+
 /* Raise what is due, and set the host's timer for the rest. Owner CPU, loaded, interrupts off. */
 static void run_timers(struct vcpu *v, u64 now)
 {
@@ -51,7 +59,7 @@ static void run_timers(struct vcpu *v, u64 now)
 		x->once = ~0UL;
 	/* Periods that went by while nobody could look are one tick, as the event is pending but once. */
 	if (x->period && x->next <= now)
-		x->next += ((now - x->next) / x->period + 1) * x->period;
+		x->next = later(now - (now - x->next) % x->period, x->period);
 	if (first_timer(x) != ~0UL)
 		soft_timer_arm(&x->timer, first_timer(x));
 	else
@@ -79,7 +87,7 @@ void xen_set_periodic(struct vcpu *v, u64 period)
 	u64 now = arch_counter();
 
 	x->period = period;
-	x->next = period ? now + period : ~0UL;
+	x->next = period ? later(now, period) : ~0UL;
 	run_timers(v, now);
 }
 
@@ -184,7 +192,7 @@ void xen_time_load(struct vcpu *v, u64 now)
 	if (unlikely(READ_ONCE(x->period_posted) != ~0UL)) {
 		/* Pairs with the full barrier of the vcpu_request() that came after it was posted. */
 		x->period = atomic_xchg_acquire(&x->period_posted, ~0UL);
-		x->next = x->period ? now + x->period : ~0UL;
+		x->next = x->period ? later(now, x->period) : ~0UL;
 	}
 	/* The guest's multiplier is exact to 2^-32: once a second keeps it within a ns of ours. */
 	if (XEN_HAS_TIME &&

@@ -1223,6 +1223,18 @@ static void periodic_timers(void **state)
 	assert_int_equal(xen_vcpu_deadline(vm->vcpu[0]), ~0UL);
 }
 
+/* With a counter above 4 GHz the longest period is longer than it; here it is late instead. */
+static void a_period_longer_than_the_counter(void **state)
+{
+	make_with_timer(set_and_block);
+	host_set_time(~0UL - BIT(61));
+	assert_int_equal(set_periodic(0, BIT(62) - 1), 0);
+	assert_int_equal(xen_vcpu_deadline(vm->vcpu[0]), ~0UL);
+	assert_false(take_timer());
+	assert_int_equal(vcpu_op(VCPUOP_stop_periodic_timer, 0, 0), 0);
+	host_set_time(now);
+}
+
 static void a_period_set_by_another(void **state)
 {
 	make(2, set_and_yield);
@@ -1456,6 +1468,7 @@ int main(void)
 		TEST(timers_are_ones_own),
 		TEST(set_timer_op),
 		TEST(periodic_timers),
+		TEST(a_period_longer_than_the_counter),
 		TEST(a_period_set_by_another),
 		TEST(reset_stops_timers_and_keeps_what_is_registered),
 		TEST(a_poll_ends_with_the_port_even_masked),
