@@ -65,9 +65,34 @@ void evtchn_owe(struct evtchn_domain *d, struct evtchn *e, u32 port, u32 what)
 	evtchn_count(deferred);
 	note_debt(e, port, what, v);
 	vcpu_request(v, VCPU_REQ_EVTCHN);
+	/*
+	 * It may just have gone off. The full exchange in push() pairs with the barrier in evtchn_gone_off(): either
+	 * it finds the debt, or it is found off here.
+	 */
+	if (unlikely(READ_ONCE(v->run_state) == VCPU_OFF))
+		vcpu_request(payer(d, e), VCPU_REQ_EVTCHN);
 	/* A poller can't see the event yet, but whoever pays may not run before it does. */
 	if (unlikely(READ_ONCE(d->pollers)))
 		evtchn_wake_pollers(d, port);
+}
+
+void evtchn_gone_off(struct vcpu *v)
+{
+	struct vcpu *other = NULL;
+	bool owed = false;
+
+	/* Full: it is off, before the looks at debts and at who else is. See evtchn_owe(). */
+	smp_mb();
+	for (u32 i = 0; v->vm->evtchn && i < v->vm->nr_vcpus; i++) {
+		struct vcpu *u = v->vm->vcpu[i];
+
+		if (READ_ONCE(u->run_state) != VCPU_OFF)
+			other = other ?: u;
+		else
+			owed |= READ_ONCE(u->evtchn->owed_port) != 0;
+	}
+	if (owed && other)
+		vcpu_request(other, VCPU_REQ_EVTCHN);
 }
 
 void evtchn_owe_unmask(struct vcpu *v, u32 port)

@@ -29,6 +29,7 @@
 #include <cupel/arch.h>
 #include <cupel/clock.h>
 #include <cupel/errno.h>
+#include <cupel/evtchn.h>
 #include <cupel/lock.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
@@ -424,6 +425,7 @@ static void after_run(struct vcpu *v, enum vcpu_exit e)
 	case VCPU_EXIT_OFF:
 		/* Pairs with the exchange in vcpu_power_on(): its caller finds the vCPU put. */
 		store_release(&v->run_state, VCPU_OFF);
+		evtchn_gone_off(v);
 		check_all_off(v->vm);
 		break;
 	case VCPU_EXIT_STOP:

@@ -67,6 +67,8 @@ bool evtchn_poll_done(const struct vcpu *v);
 bool evtchn_upcall_pending(struct vcpu *v);
 /* Guest memory is there again, or elsewhere: what could not be paid for want of it is tried again. Any context. */
 void evtchn_memory_changed(struct vm *vm);
+/* It has gone off, and won't pay what it still owes to ports: another is asked to. Its CPU, put, no section. */
+void evtchn_gone_off(struct vcpu *v);
 /*
  * Serve VCPU_REQ_EVTCHN. Owner CPU, thread context with interrupts off, outside every read section. False:
  * memory is being changed, and the request has been posted again: the guest is not to be entered.

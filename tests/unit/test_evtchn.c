@@ -549,9 +549,12 @@ static void an_idle_debtor(void **state)
 	gpc_invalidate(vm, RIG_SHARED, PAGE_SIZE);
 	rig_send(v0, port);
 	v1->run_state = VCPU_OFF;
-	rig_send(v0, port);
+	evtchn_gone_off(v1);
 	assert_true(rig_serve(v0));
 	assert_true(is_pending(vm, port));
+	/* Nobody is asked for nothing. */
+	evtchn_gone_off(v1);
+	assert_false(rig_asked(v0));
 }
 
 static void a_closed_port_owes_nothing(void **state)
