@@ -214,9 +214,13 @@ static __noinline s64 raise_once(struct evtchn_domain *d, u32 port)
 s64 evtchn_raise_id(u32 vm_id, u32 port)
 {
 	srcu_token_t token = guest_read_lock();
-	struct evtchn_domain *d = evtchn_domain_find(vm_id);
-	s64 err = d ? raise_once(d, port) : -XEN_ESRCH;
+	/* Not by its domid, which another VM may have by now. Pairs with the release in publish(). */
+	struct evtchn_domain *d = load_acquire(&evtchn_domains);
+	s64 err;
 
+	while (d && d->vm->id != vm_id)
+		d = load_acquire(&d->next); /* as above */
+	err = d ? raise_once(d, port) : -XEN_ESRCH;
 	guest_read_unlock(token);
 	return err;
 }

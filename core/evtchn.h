@@ -70,7 +70,7 @@ struct evtchn_domain {
 	struct evtchn **bucket; /* NR_BUCKETS; each stored with release, and then it stays */
 	struct evtchn_fifo *fifo; /* NULL: 2-level */
 	u32 pollers; /* vCPUs in SCHEDOP_poll; atomic */
-	u32 domid; /* of the VM */
+	u32 domid; /* what guests call the VM: free_domid() */
 	struct evtchn_domain *next; /* list of all; changed under peers_lock, read in sections too */
 	struct gpc shared_info __cacheline_aligned;
 

@@ -39,9 +39,24 @@ static void free_domain(struct evtchn_domain *d)
 	vm->evtchn = NULL;
 }
 
+/*
+ * Guests name each other by 16 bits, of which DOMID_SELF and what lies above mean something else, and 0 is
+ * Xen's first domain. A number comes again once its VM is gone, as late as can be. Under evtchn_peers_lock.
+ */
+static u32 free_domid(void)
+{
+	static u32 last;
+
+	do
+		last = last + 1 < DOMID_SELF ? last + 1 : 1;
+	while (evtchn_domain_find(last));
+	return last;
+}
+
 static void publish(struct evtchn_domain *d)
 {
 	spin_lock(&evtchn_peers_lock);
+	d->domid = free_domid();
 	d->next = evtchn_domains;
 	/* Pairs with the acquire in evtchn_domain_find(). */
 	store_release(&evtchn_domains, d);
@@ -57,7 +72,6 @@ int evtchn_vm_init(struct vm *vm)
 		return -ENOMEM;
 	vm->evtchn = d;
 	d->vm = vm;
-	d->domid = vm->id;
 	d->lock.name = "evtchn";
 	d->bucket = pages_alloc(size_to_order(NR_BUCKETS * sizeof(d->bucket[0])));
 	err = gpc_init(&d->shared_info, vm, 0, NULL);
@@ -89,6 +103,11 @@ void evtchn_vm_destroy(struct vm *vm)
 	spin_unlock(&d->lock);
 	spin_unlock(&evtchn_peers_lock);
 	free_domain(d);
+}
+
+u32 evtchn_domid(const struct vm *vm)
+{
+	return vm->evtchn->domid;
 }
 
 struct gpc *evtchn_shared_info(struct vm *vm)

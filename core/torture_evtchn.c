@@ -405,7 +405,8 @@ static s64 new_port(struct vm *vm, u32 remote)
 
 static void use_peer(struct subject *s, struct vm *peer, s64 port, u64 *random)
 {
-	struct evtchn_bind_interdomain a = { .remote_dom = (u16)s->vm->id, .remote_port = (u32)port };
+	struct evtchn_bind_interdomain a = { .remote_dom = (u16)evtchn_domid(s->vm),
+					     .remote_port = (u32)port };
 	struct evtchn_reset r = { DOMID_SELF };
 
 	check_op(evtchn_op(peer->vcpu[0], EVTCHNOP_bind_interdomain, &a), "bind_interdomain");
@@ -573,6 +574,7 @@ static const struct torture evtchn_torture = {
 	.tick = tick,
 	.control = control,
 	.finish = finish,
+	.late = BIT(DEFERRED) | BIT(SERVED),
 	.parks = true,
 };
 TORTURE(evtchn_torture);

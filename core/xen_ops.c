@@ -69,7 +69,7 @@ s64 xen_version_op(struct vcpu *v, u32 cmd, u64 arg)
 
 static s64 check_domain(const struct vcpu *v, u16 id)
 {
-	return id == DOMID_SELF || id == v->vm->id ? 0 : -XEN_ESRCH;
+	return id == DOMID_SELF || id == evtchn_domid(v->vm) ? 0 : -XEN_ESRCH;
 }
 
 static s64 add_to_physmap(struct vcpu *v, u64 arg)

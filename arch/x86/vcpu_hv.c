@@ -80,7 +80,7 @@ static struct cpuid_regs xen_leaf(const struct vcpu *v, u32 n, u32 sub)
 	case 4:
 		return (struct cpuid_regs){ XEN_CPUID_HVM_VCPU_ID | XEN_CPUID_HVM_DOMID |
 						    XEN_CPUID_HVM_UPCALL_VECTOR,
-					    v->id, v->vm->id, 0 };
+					    v->id, evtchn_domid(v->vm), 0 };
 	case 5: return (struct cpuid_regs){ .ebx = guest_cpuid(v, 0, LEAF_SIZES, 0).eax & 0xff };
 	default: return (struct cpuid_regs){ 0 };
 	}

@@ -27,6 +27,9 @@ struct evtchn_vcpu;
 int evtchn_vm_init(struct vm *vm);
 void evtchn_vm_destroy(struct vm *vm);
 
+/* What guests call this VM (domid_t): between 1 and DOMID_SELF, its own while it lives. Any context. */
+u32 evtchn_domid(const struct vm *vm);
+
 /* Where a VM's shared_info is, and a vCPU's vcpu_info: for xen.c, which activates them. */
 struct gpc *evtchn_shared_info(struct vm *vm);
 struct gpc *evtchn_vcpu_info(struct vcpu *v);

@@ -188,37 +188,51 @@ static void virqs_have_rules(void **state)
 	assert_in_range(rig_bind_virq(v0, VIRQ_CONSOLE, 0), 1, EVTCHN_2L_PORTS - 1);
 }
 
+/* However many VMs there have been, each has a number that others can name it by, and its own. */
+static void numbers_of_vms_come_again(void **state)
+{
+	static struct vm brief;
+	u32 mine = evtchn_domid(vm);
+
+	for (u32 i = 0; i < DOMID_SELF + 2; i++) {
+		assert_int_equal(evtchn_vm_init(&brief), 0);
+		assert_in_range(evtchn_domid(&brief), 1, DOMID_SELF - 1);
+		assert_int_not_equal(evtchn_domid(&brief), mine);
+		evtchn_vm_destroy(&brief);
+	}
+}
+
 static void channels_between_vms(void **state)
 {
 	struct vm *other = rig_make(1, kind, EVTCHN_PACKED);
 	struct vcpu *o = other->vcpu[0];
-	u32 here = (u32)rig_unbound(v0, other->id), there, got;
+	u32 here = (u32)rig_unbound(v0, evtchn_domid(other)), there, got;
 
 	assert_int_equal(rig_connect(o, 60000, here), -XEN_ESRCH);
-	assert_int_equal(rig_connect(o, vm->id, here + 1), -XEN_EINVAL);
-	assert_int_equal(rig_connect(o, vm->id, 0), -XEN_EINVAL);
+	assert_int_equal(rig_connect(o, evtchn_domid(vm), here + 1), -XEN_EINVAL);
+	assert_int_equal(rig_connect(o, evtchn_domid(vm), 0), -XEN_EINVAL);
 	assert_int_equal(rig_connect(o, DOMID_SELF, here), -XEN_EINVAL);
-	there = (u32)rig_connect(o, vm->id, here);
+	there = (u32)rig_connect(o, evtchn_domid(vm), here);
 	/* Binding raises the local port once. */
 	assert_upcall(o, there, 1);
 	assert_quiet(v0);
 	take(o, &got);
 	/* Taken. */
-	assert_int_equal(rig_connect(o, vm->id, here), -XEN_EINVAL);
+	assert_int_equal(rig_connect(o, evtchn_domid(vm), here), -XEN_EINVAL);
 	assert_int_equal(rig_bind_vcpu(v0, here, 1), 0);
 	assert_int_equal(rig_send(o, there), 0);
 	assert_upcall(v1, here, 1);
 	assert_int_equal(rig_send(v1, here), 0);
 	assert_upcall(o, there, 2);
-	assert_int_equal(rig_status(v0, here).u.interdomain.dom, other->id);
+	assert_int_equal(rig_status(v0, here).u.interdomain.dom, evtchn_domid(other));
 	assert_int_equal(rig_status(v0, here).u.interdomain.port, there);
 	/* The other end stays, unbound, for the same domain. */
 	assert_int_equal(rig_close(o, there), 0);
 	assert_int_equal(rig_status(v0, here).status, EVTCHNSTAT_unbound);
-	assert_int_equal(rig_status(v0, here).u.unbound.dom, other->id);
+	assert_int_equal(rig_status(v0, here).u.unbound.dom, evtchn_domid(other));
 	assert_int_equal(rig_send(v0, here), 0);
 	assert_false(is_pending(other, there));
-	there = (u32)rig_connect(o, vm->id, here);
+	there = (u32)rig_connect(o, evtchn_domid(vm), here);
 	rig_drop(other);
 	assert_int_equal(rig_status(v0, here).status, EVTCHNSTAT_unbound);
 	assert_int_equal(rig_send(v0, here), 0);
@@ -227,9 +241,9 @@ static void channels_between_vms(void **state)
 static void nobody_else_gets_it(void **state)
 {
 	struct vm *other = rig_make(1, kind, EVTCHN_PACKED);
-	u32 here = (u32)rig_unbound(v0, other->id + 1);
+	u32 here = (u32)rig_unbound(v0, evtchn_domid(other) + 1);
 
-	assert_int_equal(rig_connect(other->vcpu[0], vm->id, here), -XEN_EINVAL);
+	assert_int_equal(rig_connect(other->vcpu[0], evtchn_domid(vm), here), -XEN_EINVAL);
 	rig_drop(other);
 }
 
@@ -266,8 +280,8 @@ static void the_selector_is_that_of_the_new_vcpu(void **state)
 static void the_rest_is_refused(void **state)
 {
 	struct evtchn_bind_pirq pirq = { .pirq = 16 };
-	struct evtchn_alloc_unbound foreign = { .dom = (u16)(vm->id + 1) };
-	struct evtchn_status status = { .dom = (u16)(vm->id + 1), .port = 1 };
+	struct evtchn_alloc_unbound foreign = { .dom = (u16)(evtchn_domid(vm) + 1) };
+	struct evtchn_status status = { .dom = (u16)(evtchn_domid(vm) + 1), .port = 1 };
 	struct evtchn_expand_array expand = { 0 };
 	struct evtchn_set_priority prio = { .port = (u32)rig_ipi(v0, 0), .priority = 3 };
 	struct evtchn_reset reset = { 60000 };
@@ -283,7 +297,7 @@ static void the_rest_is_refused(void **state)
 	assert_int_equal(evtchn_op(v0, EVTCHNOP_alloc_unbound, &foreign), -XEN_ESRCH);
 	assert_int_equal(evtchn_op(v0, EVTCHNOP_status, &status), -XEN_ESRCH);
 	other = rig_make(1, kind, EVTCHN_SPREAD);
-	foreign.dom = status.dom = (u16)other->id;
+	foreign.dom = status.dom = (u16)evtchn_domid(other);
 	assert_int_equal(evtchn_op(v0, EVTCHNOP_alloc_unbound, &foreign), -XEN_EPERM);
 	assert_int_equal(evtchn_op(v0, EVTCHNOP_status, &status), -XEN_EPERM);
 	rig_drop(other);
@@ -386,8 +400,8 @@ static void a_new_port_has_no_past(void **state)
 static void reset_closes_all(void **state)
 {
 	struct vm *other = rig_make(1, kind, EVTCHN_SPREAD);
-	u32 here = (u32)rig_unbound(v0, other->id);
-	u32 there = (u32)rig_connect(other->vcpu[0], vm->id, here);
+	u32 here = (u32)rig_unbound(v0, evtchn_domid(other));
+	u32 there = (u32)rig_connect(other->vcpu[0], evtchn_domid(vm), here);
 	u32 timer = (u32)rig_bind_virq(v0, VIRQ_TIMER, 1);
 
 	assert_int_equal(rig_reset(v0), 0);
@@ -747,6 +761,7 @@ int main(void)
 		RIG_EACH(unmask_tells_of_what_came_meanwhile),
 		RIG_EACH(the_hypervisor_raises_any_port),
 		RIG_ONE(virqs_have_rules, TARGETED),
+		RIG_ONE(numbers_of_vms_come_again, TARGETED),
 		RIG_EACH(channels_between_vms),
 		RIG_ONE(nobody_else_gets_it, TARGETED),
 		RIG_EACH(a_vm_with_itself),

@@ -216,10 +216,11 @@ static void run_storm(enum gpc_kind kind, enum evtchn_layout layout, bool fifo)
 	if (fifo)
 		go_fifo(v);
 	for (u32 i = 0; i < PORTS; i++) {
-		storm.port[i] = (u32)rig_unbound(v, storm.peer->id);
+		storm.port[i] = (u32)rig_unbound(v, evtchn_domid(storm.peer));
 		rig_bind_vcpu(v, storm.port[i], i % VCPUS);
 	}
-	storm.peer_port = (u32)rig_connect(storm.peer->vcpu[0], storm.vm->id, storm.port[0]);
+	storm.peer_port =
+		(u32)rig_connect(storm.peer->vcpu[0], evtchn_domid(storm.vm), storm.port[0]);
 	host_on_cpus(TROUBLE, take_part, NULL);
 	rig_drop(storm.peer);
 	rig_drop(storm.vm);
@@ -264,9 +265,9 @@ static void send_and_end(u32 cpu, void *arg)
 		return;
 	for (u32 i = 0; i < 20; i++) {
 		struct vm *peer = rig_make(1, ending.vm->config.gpc, EVTCHN_SPREAD);
-		s64 there = rig_unbound(peer->vcpu[0], ending.vm->id), here;
+		s64 there = rig_unbound(peer->vcpu[0], evtchn_domid(ending.vm)), here;
 
-		here = rig_connect(v, peer->id, there);
+		here = rig_connect(v, evtchn_domid(peer), there);
 		assert_true(here > 0);
 		assert_int_equal(here, ending.port);
 		for (u32 j = 0; j < 50; j++)

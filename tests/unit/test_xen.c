@@ -514,7 +514,7 @@ static void shared_info_refused(void **state)
 	assert_int_equal(put_shared_info(~0UL), -XEN_EINVAL);
 	assert_int_equal(put_shared_info(BIT(52)), -XEN_EINVAL);
 	/* By the number the guest has. */
-	a = (struct xen_add_to_physmap){ .domid = (u16)vm->id, .gpfn = SHARED };
+	a = (struct xen_add_to_physmap){ .domid = (u16)evtchn_domid(vm), .gpfn = SHARED };
 	PUT(a);
 	assert_int_equal(call(XEN_memory_op, XENMEM_add_to_physmap, ARG, 0), 0);
 }
