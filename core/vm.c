@@ -111,41 +111,7 @@ __hot_no_guard bool vm_pio(struct vcpu *v, u16 port, u32 size, bool write, u64 *
 
 /* --- Life --------------------------------------------------------------------------------------- */
 
-/*
- * Numbers of VMs, which are their domain ids too: Xen's ABI has 16 bits for those, and from 0x7ff0 on they have
- * meanings of their own. One that is given back comes round again after all the others.
- */
-#define VM_IDS 0x7ff0
-
-static spinlock_t ids_lock = SPINLOCK_INIT("vm_ids"); /* guards the next two */
-static u64 ids_taken[VM_IDS / 64];
-static u32 last_id;
-
-/* 0: none is left. */
-static u32 take_id(void)
-{
-	unsigned long flags;
-	u32 id = 0;
-
-	spin_lock_irqsave(&ids_lock, flags);
-	for (u32 n = 1; !id && n < VM_IDS; n++) {
-		last_id = last_id % (VM_IDS - 1) + 1;
-		if (!(ids_taken[last_id / 64] & BIT(last_id % 64)))
-			id = last_id;
-	}
-	ids_taken[id / 64] |= BIT(id % 64);
-	spin_unlock_irqrestore(&ids_lock, flags);
-	return id;
-}
-
-static void give_id_back(u32 id)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ids_lock, flags);
-	ids_taken[id / 64] &= ~BIT(id % 64);
-	spin_unlock_irqrestore(&ids_lock, flags);
-}
+static u32 next_vm_id = 1;
 
 struct vcpu *vcpu_new(struct vm *vm, u32 id)
 {
@@ -184,7 +150,6 @@ static void free_vm(struct vm *vm)
 	if (vm->vcpu)
 		pages_free(vm->vcpu, size_to_order(vm->config.vcpus * sizeof(vm->vcpu[0])));
 	slots_destroy(vm);
-	give_id_back(vm->id);
 	pages_free(vm, size_to_order(sizeof(*vm)));
 }
 
@@ -276,13 +241,12 @@ struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_siz
 	if (!vm)
 		return NULL;
 	vm->config = *c;
-	vm->id = take_id();
+	vm->id = atomic_fetch_add_relaxed(&next_vm_id, 1);
 	vm->lock.name = "vm";
 	vm->slots_lock.name = "slots";
 	vm->gpc_lock.name = "gpc_list";
 	vm->set_active = c->irqstate == IRQSTATE_LOCKED ? irq_set_state : irq_set_percpu_state;
-	if (vm->id)
-		*err = set_up(vm, image, image_size, why);
+	*err = set_up(vm, image, image_size, why);
 	if (*err) {
 		free_vm(vm);
 		return NULL;

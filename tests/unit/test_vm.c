@@ -53,20 +53,6 @@ static void no_page_is_lost(void **state)
 	assert_int_equal(mm_stats().free_pages, free);
 }
 
-/* However many there have been, a number is one of Xen's domain ids, and no other VM's. */
-static void numbers_come_round(void **state)
-{
-	struct vm *other = create(1, PAGE_SIZE);
-
-	for (u32 i = 0; i < 0x7ff0; i++) {
-		vm = create(1, PAGE_SIZE);
-		assert_in_range(vm->id, 1, 0x7fef);
-		assert_int_not_equal(vm->id, other->id);
-		vm_destroy(vm);
-	}
-	vm_destroy(other);
-}
-
 static void failures_leave_nothing(void **state)
 {
 	u64 free = mm_stats().free_pages;
@@ -528,7 +514,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_page_is_lost),
-		cmocka_unit_test(numbers_come_round),
 		cmocka_unit_test(failures_leave_nothing),
 		cmocka_unit_test(no_memory_at_any_step),
 		cmocka_unit_test(pins_must_be_online),
