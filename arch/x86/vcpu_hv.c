@@ -9,6 +9,7 @@
 #include <asm/xen.h>
 #include <cupel/arch.h>
 #include <cupel/clock.h>
+#include <cupel/evtchn.h>
 #include <cupel/vm.h>
 
 #define LEAF_HV 0x40000000
