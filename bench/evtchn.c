@@ -537,7 +537,7 @@ static int words_read(struct words *w)
 	if (!err)
 		err = bench_words("ack", acks, "none", &w->ack);
 	if (!err && !most) {
-		printk(BENCH ": a vCPU and its sender need two CPUs, one is online\n");
+		printk(BENCH ": a vCPU and its sender need two CPUs, and one is online (--cpus 2)\n");
 		err = -EINVAL;
 	}
 	if (!err)

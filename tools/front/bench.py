@@ -33,13 +33,16 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --icount         one instruction is one tick of time: exact, but slow and no contention",
            "  --gdb            wait for a debugger before the first instruction",
            "  --timeout S      give up after S seconds (default 1800)")
+# What needs no guest that has code of its own.
+ON_HOST = ("evtchn", "invalidate", "locks", "reader")
 EMULATOR_ONLY = ("cpu", "gic", "machine", "icount", "gdb")
 
 
 def usage():
     lines = ["./cupel bench EXPERIMENT [arm64|x86|--host] [key=value …] [options]", "",
              "Options:",
-             "  --host           no emulator: on this machine, with threads as CPUs", *OPTIONS, "",
+             "  --host           no emulator: on this machine, with threads as CPUs (%s)" % ", ".join(ON_HOST),
+             *OPTIONS, "",
              "Words of every experiment:"]
     lines += ["  %-16s %s" % item for item in experiments.GENERAL.items()]
     for experiment in experiments.all_experiments().values():
@@ -76,8 +79,8 @@ class Request:
         elif not self.experiment:
             self.experiment = word
         else:
-            raise Usage("'%s' is no key=value, and %s is the experiment already"
-                        % (word, self.experiment))
+            raise Usage("'%s' is neither key=value nor, beside %s, another architecture (%s)"
+                        % (word, self.arch or self.experiment, ", ".join(ARCHES)))
 
     def take_option(self, word, rest):
         name, equals, value = word[2:].partition("=")
@@ -109,6 +112,9 @@ class Request:
             raise Usage("there is no experiment '%s'; there are: %s"
                         % (self.experiment, ", ".join(known)))
         self.check_arch()
+        if self.options["host"] and self.experiment not in ON_HOST:
+            raise Usage("%s needs guests with code of their own; on the host there are: %s"
+                        % (self.experiment, ", ".join(ON_HOST)))
         keys = {**experiments.GENERAL, **known[self.experiment].keys}
         for word in self.words:
             if word in experiments.BARE:
@@ -150,6 +156,7 @@ class Request:
 
     def check_host(self):
         o = self.options
+        o["cpus"] = o["cpus"] or max(2, os.cpu_count() or 2)
         for name in EMULATOR_ONLY:
             if o[name]:
                 raise Usage("--%s is for an emulator, not for --host" % name)
@@ -250,3 +257,6 @@ def run(words):
     what = machine.Machine(arch=arch, cpus=RUN_CPUS).for_bench("bench=vcpu-load", *RUN_WORDS)
     print("booting %s on QEMU …" % what.name(), flush=True)
     run_on(what, RUN_TIMEOUT)
+    print("\nOn an emulator the counts are exact, and the rates are mostly its host's: with %d CPUs on %d host"
+          "\ncores, `locked` also waits for threads that the host has put aside. Look at \"per load\"."
+          % (RUN_CPUS, os.cpu_count() or 1))

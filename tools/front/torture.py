@@ -8,6 +8,7 @@ import re
 from . import ROOT, Usage, bench, build
 
 SECONDS = 30
+KEYS = ("seed", "stall", "arm64.mode", "nr_cpus")
 # Beyond its own time: booting, and coming to an end on a busy machine.
 PATIENCE = 120
 
@@ -44,8 +45,9 @@ class Request(bench.Request):
         if self.options["json"]:
             raise Usage("a torture has no rows")
         for word in self.words:
-            if not bench.KEY_VALUE.match(word):
-                raise Usage("'%s' is no key=value" % word)
+            match = bench.KEY_VALUE.match(word)
+            if not match or match.group(1) not in KEYS:
+                raise Usage("'%s': a torture knows %s" % (word, ", ".join(k + "=" for k in KEYS)))
         self.check_arch()
         self.check_machine()
 
