@@ -68,7 +68,7 @@ static void report(const struct boot_figures *f)
 	table_cell(&t, "%lu", f->to_main);
 	table_cell(&t, "to the first guest entry, %s", r.unit);
 	table_cell(&t, "%lu", f->to_guest);
-	table_cell(&t, "image file, bytes");
+	table_cell(&t, "image without its zeroes, bytes");
 	table_cell(&t, "%lu", f->image_bytes);
 	table_cell(&t, "image in memory, bytes");
 	table_cell(&t, "%lu", f->image_memory);
