@@ -11,6 +11,7 @@
 #include <cupel/gpc.h>
 #include <cupel/mm.h>
 #include <cupel/vm.h>
+#include <cupel/xen.h>
 
 #include "core.h"
 #include "slots.h"
@@ -102,6 +103,7 @@ void invalidation_end(struct vm *vm)
 	vm->invalidating--;
 	spin_unlock(&vm->gpc_lock);
 	evtchn_memory_changed(vm);
+	xen_memory_changed(vm);
 }
 
 static u32 count_dirty(const struct mem_slots *s)

@@ -11,6 +11,7 @@
 #include <cupel/printk.h>
 #include <cupel/steal.h>
 #include <cupel/vcpu.h>
+#include <cupel/xen.h>
 
 #include "core.h"
 
@@ -56,6 +57,8 @@ static __noinline enum vcpu_exit serve_requests(struct vcpu *v)
 	if ((bits & VCPU_REQ_GPC) && !gpc_serve(v))
 		return VCPU_EXIT_YIELD;
 	if ((bits & VCPU_REQ_EVTCHN) && !evtchn_serve(v))
+		return VCPU_EXIT_YIELD;
+	if ((bits & VCPU_REQ_TIME) && !xen_serve(v))
 		return VCPU_EXIT_YIELD;
 	return bits & VCPU_REQ_PREEMPT ? VCPU_EXIT_PREEMPT : VCPU_EXIT_RESUME;
 }

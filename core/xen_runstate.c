@@ -2,9 +2,11 @@
 /*
  * Runstate: what a vCPU's time went to, kept here and told to the guest in a record of its own memory.
  * The record is written at load and at put, in atomic context, through page caches: when it can't be
- * reached it is skipped, and the next load writes it. Must never lose time: at any moment the four times
+ * reached it is skipped, and written before the guest runs again, or as soon as there is memory again. Must never lose time: at any moment the four times
  * add up to the moment of the last change.
  */
+#include <cupel/errno.h>
+
 #include "xen.h"
 
 #define UPDATE_BYTE (offsetof(struct vcpu_runstate_info, state_entry_time) + 7)
@@ -125,7 +127,7 @@ static bool try_write(struct vcpu *v, struct xen_runstate *r)
 static void write_guest(struct vcpu *v, struct xen_runstate *r)
 {
 	if (r->first)
-		r->behind = !try_write(v, r);
+		WRITE_ONCE(r->behind, !try_write(v, r));
 }
 
 /* --- The account -------------------------------------------------------------------------------- */
@@ -150,12 +152,39 @@ static u64 waited(const struct vcpu *v, struct xen_runstate *r)
 	return r->now.state == RUNSTATE_runnable ? 0 : ticks_to_ns(ticks);
 }
 
-/* The next to come by has the time to look the pages up; a put has not. */
-static void catch_up(struct vcpu *v, struct xen_runstate *r)
+/*
+ * A load has the time to look the pages up; a put has not. False: memory is on the move, and the record may be
+ * within reach again at once.
+ */
+static bool catch_up(struct vcpu *v, struct xen_runstate *r)
 {
-	gpc_refresh(&r->area[0]);
-	gpc_refresh(&r->area[1]);
+	int err = gpc_refresh(&r->area[0]);
+
+	if (!err && r->first < sizeof(r->now))
+		err = gpc_refresh(&r->area[1]);
 	xen_runstate_publish(v);
+	/* Without an error it has moved once more in between. */
+	return !READ_ONCE(r->behind) || (err && err != -EAGAIN);
+}
+
+bool xen_serve(struct vcpu *v)
+{
+	struct xen_runstate *r = &v->xen->run;
+
+	if (!READ_ONCE(r->behind) || catch_up(v, r))
+		return true;
+	vcpu_request_quiet(v, VCPU_REQ_TIME);
+	return false;
+}
+
+void xen_memory_changed(struct vm *vm)
+{
+	for (u32 i = 0; vm->xen && i < vm->nr_vcpus; i++) {
+		struct vcpu *v = vm->vcpu[i];
+
+		if (v->xen && READ_ONCE(v->xen->run.behind))
+			vcpu_request(v, VCPU_REQ_TIME);
+	}
 }
 
 void xen_runstate_change(struct vcpu *v, u32 state, u64 now)
@@ -170,8 +199,8 @@ void xen_runstate_change(struct vcpu *v, u32 state, u64 now)
 	write_guest(v, r);
 	behind = r->behind;
 	spin_unlock(&r->lock);
-	if (unlikely(behind) && state == RUNSTATE_running)
-		catch_up(v, r);
+	if (unlikely(behind) && state == RUNSTATE_running && !catch_up(v, r))
+		vcpu_request_quiet(v, VCPU_REQ_TIME);
 }
 
 void xen_runstate_publish(struct vcpu *v)

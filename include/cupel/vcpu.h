@@ -33,6 +33,7 @@ enum vcpu_exit {
 #define VCPU_REQ_EVTCHN BIT32(5) /* deliveries that the sender could not finish: evtchn_serve() */
 #define VCPU_REQ_GPC	BIT32(6) /* pinned page caches to look at again: gpc_serve() */
 #define VCPU_REQ_SYNC	BIT32(7) /* somebody waits until nothing found in guest memory is held */
+#define VCPU_REQ_TIME	BIT32(8) /* a record of its time that could not be written: xen_serve() */
 
 enum vcpu_mode { VCPU_OUTSIDE, VCPU_IN_GUEST };
 

@@ -40,6 +40,13 @@ u64 xen_system_time(const struct vm *vm);
  */
 void xen_vcpu_load(struct vcpu *v);
 void xen_vcpu_put(struct vcpu *v, u32 run_state); /* what it will be: enum vcpu_run_state */
+/*
+ * Serve VCPU_REQ_TIME: a record that load could not write, because memory was on the move, is written before the
+ * guest runs. False: it still is, the vCPU is to come again. Owner CPU, outside every read section.
+ */
+bool xen_serve(struct vcpu *v);
+/* Slots have changed: a record that could not be reached may be there again. Thread context, no lock held. */
+void xen_memory_changed(struct vm *vm);
 /* arch_counter() value of its next timer event, ~0 = none. Joins arch_vcpu_next_deadline(). */
 u64 xen_vcpu_deadline(const struct vcpu *v);
 /*

@@ -953,6 +953,52 @@ static void a_record_out_of_reach_is_caught_up(void **state)
 	assert_int_equal(r.time[RUNSTATE_running], 2000);
 }
 
+/* No guest runs with a record that says otherwise, as long as there is a record. */
+static void a_record_on_the_move_is_waited_for(void **state)
+{
+	struct vcpu *v;
+
+	record_at = RECORD;
+	make(1, look_and_yield);
+	v = vm->vcpu[0];
+	assert_int_equal(register_runstate(0, RECORD), 0);
+	xen_vcpu_put(v, VCPU_RUNNABLE);
+	WRITE_ONCE(vm->generation, vm->generation | GENERATION_BUSY);
+	xen_vcpu_load(v);
+	assert_true(v->requests & VCPU_REQ_TIME);
+	v->requests = 0;
+	assert_false(xen_serve(v));
+	assert_true(v->requests & VCPU_REQ_TIME); /* it comes again */
+	WRITE_ONCE(vm->generation, vm->generation & ~GENERATION_BUSY);
+	assert_true(xen_serve(v));
+	in_stay = runstate_of(0);
+	check_record(RUNSTATE_running);
+	xen_vcpu_put(v, VCPU_RUNNABLE);
+}
+
+static void a_record_that_comes_back_is_written(void **state)
+{
+	struct mem_slot ram;
+	struct vcpu *v;
+
+	record_at = RECORD;
+	make(1, look_and_yield);
+	v = vm->vcpu[0];
+	assert_int_equal(register_runstate(0, RECORD), 0);
+	ram = vm->slots->slot[0];
+	xen_vcpu_put(v, VCPU_RUNNABLE);
+	assert_int_equal(vm_move_slot(vm, ram.gpa, ram.gpa + GIB(1)), 0);
+	v->requests = 0;
+	xen_vcpu_load(v);
+	assert_false(v->requests & VCPU_REQ_TIME); /* gone is gone: it runs without */
+	assert_int_equal(vm_move_slot(vm, ram.gpa + GIB(1), ram.gpa), 0);
+	assert_true(v->requests & VCPU_REQ_TIME);
+	assert_true(xen_serve(v));
+	in_stay = runstate_of(0);
+	check_record(RUNSTATE_running);
+	xen_vcpu_put(v, VCPU_RUNNABLE);
+}
+
 /* Its second page can't be written at first: what is in the first then is what a reader could see. */
 static u8 *caught_page;
 static const u8 *caught_top; /* top byte of state_entry_time */
@@ -1459,6 +1505,8 @@ int main(void)
 		TEST(a_record_may_lie_across_two_pages),
 		TEST(runstate_areas_refused),
 		TEST(a_record_out_of_reach_is_caught_up),
+		TEST(a_record_on_the_move_is_waited_for),
+		TEST(a_record_that_comes_back_is_written),
 		TEST(a_record_is_marked_while_it_changes),
 		TEST(another_cpu_never_sees_half_a_record),
 		TEST(a_timer_fires_while_its_vcpu_runs),
