@@ -112,17 +112,22 @@ boot_halt:
 	wfi
 	b	boot_halt
 
-/* The image was linked at 0: every place in the table (tools/pack-image) gets added where it is. x0-x4 are lost. */
+/* The image was linked at 0: every place in the table (tools/pack-image) gets added where it is. x0-x5 are lost. */
 relocate:
 	adr_l	x0, __image_start
 	adr_l	x1, __rela_start
 	mov	x2, x0
+	mov	w5, #0xffff		// FAR of tools/pack-image
 1:	ldrh	w3, [x1], #2
 	cbz	w3, 2f
 	add	x2, x2, x3, lsl #3
+	cmp	w3, w5
+	b.eq	3f
 	ldr	x4, [x2]
 	add	x4, x4, x0
 	str	x4, [x2]
+	b	1b
+3:	sub	x2, x2, #8
 	b	1b
 2:	ret
 
