@@ -24,6 +24,9 @@ static bool use_uart(const struct uart_info *u)
 			return false;
 		ns16550_console(u, &ns16550_mmio);
 		return true;
+	case UART_BCM_MINI:
+	case UART_CADENCE:
+	case UART_IMX:
 	case UART_16550_PIO:
 	case UART_NONE: break;
 	}

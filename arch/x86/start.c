@@ -105,7 +105,7 @@ static void read_firmware(u32 how, u32 info)
 		err = multiboot_read_platform(&a, info, &platform, &why);
 	else
 		err = pvh_read_platform(&a, info, &platform, &why);
-	if (acpi_read_platform(&a, platform.x86.rsdp ? platform.x86.rsdp : acpi_find_rsdp(&a),
+	if (acpi_read_platform(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a),
 			       &platform, &note))
 		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());

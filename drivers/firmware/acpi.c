@@ -342,7 +342,7 @@ int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platfor
 	*why = "neither a good XSDT nor a good RSDT";
 	if (!find_root(a, rsdp, &root))
 		return -EINVAL;
-	p->x86.rsdp = rsdp;
+	p->rsdp = rsdp;
 	name_machine(&root, p);
 	read_optional(a, &root, p);
 	*why = "no good MADT";

@@ -122,7 +122,7 @@ int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *
 	if (!info)
 		return -EINVAL;
 	p->firmware = "pvh";
-	p->x86.rsdp = fw_get64(info, OFF_RSDP);
+	p->rsdp = fw_get64(info, OFF_RSDP);
 	if (fw_get64(info, OFF_CMDLINE)) {
 		err = fw_copy_cmdline(a, p, fw_get64(info, OFF_CMDLINE), why);
 		if (err)

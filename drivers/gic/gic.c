@@ -69,6 +69,7 @@ static const struct gic_driver *choose(const char **why)
 	switch (platform.gic.kind) {
 	case GIC_V3: return &gicv3_driver;
 	case GIC_V2: return &gicv2_driver;
+	case GIC_BCM2836:
 	case GIC_NONE: break;
 	}
 	*why = "firmware names no GICv3 or GICv2";

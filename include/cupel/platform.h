@@ -25,7 +25,15 @@ struct module { /* an archive or other file the loader put in memory */
 	u64 size;
 };
 
-enum uart_kind { UART_NONE, UART_PL011, UART_16550, UART_16550_PIO };
+enum uart_kind {
+	UART_NONE,
+	UART_PL011, /* SBSA's generic UART is a subset of it */
+	UART_16550,
+	UART_16550_PIO,
+	UART_BCM_MINI, /* Raspberry Pi's auxiliary UART: a 16550 of sorts */
+	UART_CADENCE,
+	UART_IMX,
+};
 
 struct uart_info {
 	enum uart_kind kind;
@@ -35,7 +43,12 @@ struct uart_info {
 	u32 clock_hz; /* 0 = leave the divisor alone */
 };
 
-enum gic_kind { GIC_NONE, GIC_V2, GIC_V3 };
+enum gic_kind {
+	GIC_NONE,
+	GIC_V2,
+	GIC_V3,
+	GIC_BCM2836, /* none, but a local interrupt controller per CPU: Raspberry Pi 3 */
+};
 
 struct gic_info {
 	enum gic_kind kind;
@@ -44,6 +57,7 @@ struct gic_info {
 	u32 nr_redist;
 	u64 redist_stride; /* 0 = architectural */
 	struct mem_range cpu_if, hyp_if, vcpu_if; /* GICv2: GICC, GICH, GICV */
+	struct mem_range local; /* BCM2836: its local peripherals */
 	u32 maint_intid; /* 0 = none */
 };
 
@@ -61,7 +75,6 @@ struct ioapic_info {
 };
 
 struct x86_info {
-	paddr_t rsdp;
 	paddr_t lapic_base;
 	struct ioapic_info ioapic[PLATFORM_MAX_IOAPICS];
 	u32 nr_ioapics;
@@ -77,8 +90,13 @@ struct x86_info {
 	u8 reset_value;
 };
 
+/* How a secondary CPU is started on arm64. */
+enum cpu_method { CPU_METHOD_NONE, CPU_METHOD_PSCI, CPU_METHOD_SPIN_TABLE };
+
 struct cpu_info {
 	u64 hwid; /* MPIDR affinity, or APIC id */
+	enum cpu_method method; /* arm64 */
+	paddr_t release_addr; /* CPU_METHOD_SPIN_TABLE: the word it spins on */
 	bool enabled; /* firmware says it may be started */
 	bool online; /* it runs our code */
 	u32 acpi_uid;
@@ -86,7 +104,7 @@ struct cpu_info {
 
 struct platform {
 	const char *machine; /* model or OEM string, "" if unknown */
-	const char *firmware; /* "fdt", "acpi", "multiboot", "pvh" */
+	const char *firmware; /* "fdt", "acpi", "efi+fdt", "efi+acpi", "multiboot", "multiboot2", "pvh" */
 	struct cpu_info cpus[NR_CPUS]; /* [0] is the boot CPU */
 	u32 nr_cpus; /* entries that firmware lists and that we have room for */
 	struct mem_range mem[PLATFORM_MAX_MEM]; /* RAM, sorted, page aligned, reserved ranges cut out */
@@ -99,6 +117,26 @@ struct platform {
 	struct arm_timer_info timer;
 	enum psci_conduit psci;
 	struct x86_info x86;
+	paddr_t rsdp; /* ACPI's root pointer; 0 = none known */
+	paddr_t efi_system_table; /* 0 = not started by EFI */
+};
+
+/*
+ * What the EFI application (drivers/firmware/efi_stub.c) found before it left boot services. It, and all
+ * it points to, lies in EfiLoaderData below 4 GiB, so that it is there until platform was filled.
+ */
+#define EFI_INFO_MAGIC 0x4946454c45505543 /* "CUPELEFI" */
+struct efi_info {
+	u64 magic;
+	u64 boot_counter; /* arch_counter() at the application's first instruction */
+	paddr_t memmap; /* the map that ExitBootServices was called with */
+	u64 memmap_size, desc_size; /* bytes */
+	paddr_t rsdp, fdt; /* of the configuration tables; 0 = not there */
+	paddr_t archive;
+	u64 archive_size; /* 0 = none found */
+	paddr_t cmdline; /* load options in ASCII, NUL-terminated, at most CMDLINE_MAX with the NUL */
+	paddr_t system_table;
+	struct uart_info console; /* reserved for what only boot services know; UART_NONE otherwise */
 };
 
 extern struct platform platform;
@@ -130,5 +168,12 @@ paddr_t acpi_find_rsdp(const struct acpi_access *a);
 int multiboot_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			    const char **why);
 int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why);
+int multiboot2_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
+			     const char **why);
+/*
+ * Memory, archive and command line from a struct efi_info at `pa`; RSDP into p->rsdp. Devices come from
+ * ACPI or a device tree afterwards: a tree's memory nodes are not used then.
+ */
+int efi_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why);
 
 #endif

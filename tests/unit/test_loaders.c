@@ -208,7 +208,7 @@ static void pvh_is_read(void **state)
 	assert_int_equal(read_pvh(), 0);
 	assert_string_equal(p.firmware, "pvh");
 	assert_string_equal(p.cmdline, "bench=exits");
-	assert_int_equal(p.x86.rsdp, 0xf5000);
+	assert_int_equal(p.rsdp, 0xf5000);
 	assert_int_equal(p.nr_mem, 1);
 	assert_int_equal(p.mem[0].size, 0x7f00000);
 	assert_int_equal(p.modules[0].size, 64);
