@@ -96,6 +96,14 @@ host: # SAN=thread, address or none: with that
 	$(Q)$(MAKE) host-program SAN=$(if $(filter command,$(origin SAN)),$(SAN),release)
 host-program: $(UNIT)/cupel-host
 
+# What `./cupel archive` asks about an archive, of the code that will read it.
+ARCHIVE_CHECK_SRCS := host/archive_check.c $(addprefix core/,archive.c config.c vm_config.c guest_image.c string.c)
+$(UNIT)/archive-check: $(call unit_obj,$(ARCHIVE_CHECK_SRCS))
+	$(call say,LD,$@)
+	$(Q)$(HOSTCC) $(UNIT_CFLAGS) -o $@ $^
+.PHONY: archive-check
+archive-check: $(UNIT)/archive-check
+
 # Threads of stand-in CPUs still run when a test program ends: that is no leak.
 UNIT_ENV := TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0 $(TSAN_OPTIONS)" \
 	ASAN_OPTIONS="detect_leaks=0 $(ASAN_OPTIONS)"
@@ -112,4 +120,4 @@ unit-tsan:
 	$(Q)$(MAKE) unit SAN=thread
 
 -include $(patsubst %.o,%.d,$(call unit_obj,$(UNIT_CORE) $(UNIT_HOST) $(UNIT_SELFTESTS) core/ubsan.c \
-	tests/unit/host.c host/main.c host/guests.c $(wildcard tests/unit/test_*.c)))
+	tests/unit/host.c host/main.c host/guests.c host/archive_check.c $(wildcard tests/unit/test_*.c)))

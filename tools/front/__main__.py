@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./cupel: the words of its command line."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ HELP = """\
   check                build and run every test
   mutants [NAME …]     break the code on purpose; a test must notice each time
   models [NAME …]      what spin says of the models in tests/models
+  archive OUT FILE …   guests and cupel.conf as one archive
   symbolize [LOG]      a panic's backtrace with function, file and line
   report …             figures and plots from JSON rows
   setup                install what is missing on Debian 12 or 13
@@ -64,6 +66,11 @@ def models(words):
     return subprocess.run([PYTHON, os.path.join(ROOT, "tests/models/run"), *words], check=False).returncode
 
 
+def archive(words):
+    from . import archive as tool
+    tool.main(words)
+
+
 def symbolize(words):
     from . import symbolize as tool
     if len(words) > 1:
@@ -80,7 +87,7 @@ def setup(words):
 
 
 COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "check": check, "mutants": mutants,
-            "models": models, "symbolize": symbolize, "report": report, "setup": setup}
+            "models": models, "archive": archive, "symbolize": symbolize, "report": report, "setup": setup}
 
 
 def help_of(command):
@@ -97,9 +104,8 @@ def help_of(command):
     if command == "check":
         from . import check as checks
         return checks.HELP
-    if command == "mutants":
-        from . import mutants as tool
-        return tool.HELP
+    if command in ("mutants", "archive"):
+        return importlib.import_module("front." + command).HELP
     return None
 
 
@@ -113,6 +119,10 @@ def main(words):
         return 0
     if command not in COMMANDS:
         raise Usage("unknown command '%s'" % command)
+    if command == "check" and "--fresh" in words and any(w in ("-h", "--help") for w in words):
+        from . import fresh
+        print(fresh.HELP)
+        return 0
     if help_of(command) and any(w in ("-h", "--help") for w in words[1:]):
         print(help_of(command))
         return 0
