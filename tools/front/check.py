@@ -7,7 +7,7 @@ import re
 import time
 import xml.etree.ElementTree
 
-from . import PYTHON, ROOT, Failure, Usage, build, console, steps, torture
+from . import PYTHON, ROOT, Failure, Usage, build, console, fresh, steps, torture
 from .steps import Step
 
 HELP = """\
@@ -20,6 +20,7 @@ Build and run every test; one line a step, and at the end `N passed, N failed`.
   --bless      write tests/golden/ anew from what is measured now
   --only STEP  just this step (and what it needs); may be given several times
   --list       name the steps
+  --fresh …    the same in a bare Debian, in a chroot: ./cupel check --fresh --help
 
 A failing step shows its last lines; all of them are in build/check/."""
 
@@ -149,6 +150,8 @@ def parse(words):
 
 
 def main(words):
+    if "--fresh" in words:
+        return fresh.main([word for word in words if word != "--fresh"])
     flags, only = parse(words)
     found = choose(all_steps(flags["--fast"], flags["--slow"], flags["--bless"]), only)
     if flags["--list"]:
