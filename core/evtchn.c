@@ -150,6 +150,23 @@ void evtchn_deliver(struct evtchn_domain *d, struct evtchn *e, u32 port)
 	deliver(d, e, port, evtchn_counting());
 }
 
+/*
+ * The other end of an interdomain port; NULL when there is none. While the port is closed and bound anew,
+ * what is read here may be halves of two connections: only an end that leads back is one.
+ */
+static __always_inline struct evtchn *other_end(struct evtchn_domain **d, u32 *port, struct evtchn *e)
+{
+	u32 there = READ_ONCE(e->peer_port);
+	struct evtchn_domain *peer = READ_ONCE(e->peer);
+	struct evtchn *end = evtchn_find(peer, there);
+
+	if (unlikely(!end || READ_ONCE(end->peer) != *d || READ_ONCE(end->peer_port) != *port))
+		return NULL;
+	*d = peer;
+	*port = there;
+	return end;
+}
+
 static __always_inline s64 send(struct evtchn_domain *d, u32 port)
 {
 	struct evtchn *e = evtchn_find(d, port);
@@ -160,9 +177,9 @@ static __always_inline s64 send(struct evtchn_domain *d, u32 port)
 	/* Pairs with the releases in evtchn_ops.c: the peer is there. */
 	switch (load_acquire(&e->state)) {
 	case EVTCHNSTAT_interdomain:
-		port = READ_ONCE(e->peer_port);
-		d = READ_ONCE(e->peer);
-		e = evtchn_find(d, port);
+		e = other_end(&d, &port, e);
+		if (unlikely(!e))
+			return 0; /* as to a port that is not connected */
 		break;
 	case EVTCHNSTAT_ipi: break;
 	case EVTCHNSTAT_unbound: return 0;

@@ -63,6 +63,7 @@ $(UNIT)/core/%.o $(UNIT)/bench/%.o $(UNIT)/drivers/%.o $(UNIT)/arch/%.o: UNIT_FL
 $(UNIT)/tests/%.o $(UNIT)/host/%.o: UNIT_FLAGS = $(UNIT_CFLAGS)
 # How often a race is raced: a sanitizer makes each round longer.
 $(UNIT)/tests/unit/test_race.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DROUNDS=$(if $(filter thread,$(SAN)),5000,200000)
+$(UNIT)/tests/unit/test_evtchn_storm.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DROUNDS=$(if $(filter thread,$(SAN)),3000,300000)
 $(UNIT)/tests/unit/test_srcu_weak.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DRUNS=$(if $(filter address,$(SAN)),500,12000)
 $(UNIT)/tests/unit/test_ubsan.o: UNIT_FLAGS = $(UNIT_CFLAGS) -fsanitize=undefined
 # <asm/decode.h> is the decoder's own; whatever else is asm/ comes from the stand-in.

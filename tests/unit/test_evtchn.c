@@ -238,6 +238,29 @@ static void channels_between_vms(void **state)
 	assert_int_equal(rig_send(v0, here), 0);
 }
 
+/* What a sender sees that comes while a port is closed and bound anew: halves of two connections. */
+static void half_bound_anew(void **state)
+{
+	struct vm *other = rig_make(1, kind, EVTCHN_PACKED);
+	struct vcpu *o = other->vcpu[0];
+	u32 here = (u32)rig_unbound(v0, evtchn_domid(other));
+	u32 there = (u32)rig_connect(o, evtchn_domid(vm), here), ipi = (u32)rig_ipi(o, 0), got;
+	struct evtchn *e = evtchn_find(vm->evtchn, here);
+
+	assert_upcall(o, there, 1);
+	take(o, &got);
+	e->peer_port = EVTCHN_2L_PORTS - 1; /* no such port there */
+	assert_int_equal(rig_send(v0, here), 0);
+	e->peer_port = ipi; /* somebody else's */
+	assert_int_equal(rig_send(v0, here), 0);
+	assert_int_equal(o->arch.upcalls, 1);
+	assert_false(is_pending(other, ipi));
+	e->peer_port = there;
+	assert_int_equal(rig_send(v0, here), 0);
+	assert_upcall(o, there, 2);
+	rig_drop(other);
+}
+
 static void nobody_else_gets_it(void **state)
 {
 	struct vm *other = rig_make(1, kind, EVTCHN_PACKED);
@@ -763,6 +786,7 @@ int main(void)
 		RIG_ONE(virqs_have_rules, TARGETED),
 		RIG_ONE(numbers_of_vms_come_again, TARGETED),
 		RIG_EACH(channels_between_vms),
+		RIG_ONE(half_bound_anew, TARGETED),
 		RIG_ONE(nobody_else_gets_it, TARGETED),
 		RIG_EACH(a_vm_with_itself),
 		RIG_ONE(the_selector_is_that_of_the_new_vcpu, TARGETED),
