@@ -50,9 +50,10 @@ O := build/$(ARCH)-$(BUILD)$(addprefix -,$(CLANG))
 
 # Debian's libfdt for arm64: from the machine itself, or fetched into build/deps by `./cupel setup`.
 DEPS_arm64 := $(firstword $(wildcard build/deps/arm64/usr) /usr)
+DEPS := $(or $(DEPS_$(ARCH)),/usr)
 LIBS_arm64 := $(DEPS_arm64)/lib/aarch64-linux-gnu/libfdt.a
 
-drivers_arm64 := gic/* timer/arm_* uart/*pl011 uart/ns16550 firmware/fdt firmware/psci
+drivers_arm64 := gic/* timer/arm_* uart/*pl011 uart/ns16550 firmware/fdt firmware/psci firmware/efi*
 drivers_x86 := apic/* timer/x86_* uart/ns16550 uart/v16550 firmware/acpi firmware/multiboot firmware/pvh
 SRCS := $(sort $(wildcard core/*.c) $(wildcard bench/*.c) \
 	$(wildcard arch/$(ARCH)/*.[cS] arch/$(ARCH)/*/*.[cS]) \
@@ -109,6 +110,11 @@ $(O)/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
+# EFI's headers are gnu-efi's. Its calling convention on x86 is Microsoft's; on arm64 x18 is firmware's.
+EFI_FLAGS_arm64 := -ffixed-x18
+EFI_FLAGS_x86 := -DGNU_EFI_USE_MS_ABI
+$(O)/drivers/firmware/efi_stub.o: CPPFLAGS += -isystem $(DEPS)/include/efi
+$(O)/drivers/firmware/efi_stub.o: CFLAGS += $(EFI_FLAGS_$(ARCH))
 
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which
 # leaves the image room for one more experiment.

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Cupel asks of UEFI before it leaves it: command line, archive, tables, memory map. It runs as part
+ * of an EFI application, before the image is what it will be: nothing here may print but through firmware,
+ * or keep anything outside the memory that firmware gave out. Sections are those of UEFI 2.10.
+ */
+#include "efi.h"
+
+#include <efi.h>
+#include <string.h>
+
+#define FDT_TABLE_GUID \
+	{ 0xb1b621d5, 0xf19c, 0x41a5, { 0x83, 0x0b, 0xd9, 0x15, 0x2c, 0x69, 0xaa, 0xe0 } }
+/* Linux, include/linux/efi.h; not in gnu-efi's headers */
+#define LOAD_FILE2_GUID \
+	{ 0x4006c0c1, 0xfcb3, 0x403e, { 0x99, 0x6d, 0x4a, 0x6c, 0x87, 0x24, 0xe0, 0x6d } }
+#define INITRD_MEDIA_GUID \
+	{ 0x5568e427, 0x68fc, 0x4f3d, { 0xac, 0x74, 0xca, 0x55, 0x52, 0x31, 0xcc, 0x68 } }
+
+#define ARCHIVE_NAME "guests.cpio"
+#define CMDLINE_NAME "cupel.cmdline"
+#define MAX_PATH     512
+
+/* The map may grow by what our own calls split; a second room is asked for when this was too little. */
+#define MAP_SLACK     KIB(4)
+#define EXIT_ATTEMPTS 8
+
+static const EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
+static const EFI_GUID file_system_guid = EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID;
+static const EFI_GUID load_file2_guid = LOAD_FILE2_GUID;
+static const EFI_GUID acpi_guid = ACPI_TABLE_GUID;
+static const EFI_GUID acpi20_guid = ACPI_20_TABLE_GUID;
+static const EFI_GUID fdt_guid = FDT_TABLE_GUID;
+
+/* 10.3.5.3: the path that a boot loader offers the initial ramdisk under. */
+static const struct {
+	VENDOR_DEVICE_PATH vendor;
+	EFI_DEVICE_PATH end;
+} __packed initrd_path = {
+	{ { MEDIA_DEVICE_PATH, MEDIA_VENDOR_DP, { sizeof(VENDOR_DEVICE_PATH), 0 } },
+	  INITRD_MEDIA_GUID },
+	{ END_DEVICE_PATH_TYPE, END_ENTIRE_DEVICE_PATH_SUBTYPE, { sizeof(EFI_DEVICE_PATH), 0 } },
+};
+
+/* All that outlives boot services beside the archive and the map. */
+struct kept {
+	struct efi_info info;
+	char cmdline[CMDLINE_MAX];
+};
+
+/* The volume that the image came from, and its directory there. */
+struct place {
+	EFI_FILE_HANDLE root; /* NULL: none */
+	CHAR16 directory[MAX_PATH]; /* empty, or ends in a backslash */
+};
+
+static EFI_BOOT_SERVICES *services(const struct efi_stub *s)
+{
+	return ((EFI_SYSTEM_TABLE *)s->table)->BootServices;
+}
+
+/* --- Console and memory ------------------------------------------------------------------------- */
+
+static void say(const struct efi_stub *s, const char *text)
+{
+	SIMPLE_TEXT_OUTPUT_INTERFACE *out = ((EFI_SYSTEM_TABLE *)s->table)->ConOut;
+	CHAR16 one[2] = { 0, 0 };
+
+	for (; out && *text; text++) {
+		one[0] = (CHAR16)*text;
+		out->OutputString(out, one);
+	}
+}
+
+u64 efi_stub_fail(const struct efi_stub *s, u64 status, const char *text, const char *detail)
+{
+	say(s, "Cupel: ");
+	say(s, text);
+	say(s, detail);
+	say(s, "\r\n");
+	return status;
+}
+
+void *efi_stub_alloc(const struct efi_stub *s, u64 size)
+{
+	EFI_PHYSICAL_ADDRESS at = s->highest;
+
+	if (services(s)->AllocatePages(AllocateMaxAddress, EfiLoaderData,
+				       DIV_ROUND_UP(size, PAGE_SIZE), &at))
+		return NULL;
+	return (void *)at;
+}
+
+static void *protocol(const struct efi_stub *s, EFI_HANDLE handle, const EFI_GUID *guid)
+{
+	VOID *interface;
+
+	if (!handle || services(s)->HandleProtocol(handle, (EFI_GUID *)guid, &interface))
+		return NULL;
+	return interface;
+}
+
+/* --- Files -------------------------------------------------------------------------------------- */
+
+/* Paths of a device path are not aligned (10.3.1). */
+static u32 append_node(CHAR16 *out, u32 n, const EFI_DEVICE_PATH *node)
+{
+	const u8 *in = (const u8 *)(node + 1);
+
+	for (u32 left = (u32)DevicePathNodeLength(node) - (u32)sizeof(*node); left > 1;
+	     left -= 2, in += 2) {
+		CHAR16 c = (CHAR16)(in[0] | in[1] << 8);
+
+		if (!c || n == MAX_PATH - 1)
+			break;
+		out[n++] = c;
+	}
+	return n;
+}
+
+static void find_directory(const EFI_DEVICE_PATH *node, CHAR16 *out)
+{
+	u32 n = 0;
+
+	for (; node && !IsDevicePathEndType(node); node = NextDevicePathNode(node)) {
+		if ((size_t)DevicePathNodeLength(node) < sizeof(*node))
+			break;
+		if (DevicePathType(node) == MEDIA_DEVICE_PATH &&
+		    DevicePathSubType(node) == MEDIA_FILEPATH_DP)
+			n = append_node(out, n, node);
+	}
+	while (n && out[n - 1] != '\\')
+		n--;
+	out[n] = 0;
+}
+
+static void find_place(const struct efi_stub *s, const EFI_LOADED_IMAGE *image, struct place *place)
+{
+	EFI_FILE_IO_INTERFACE *volume = protocol(s, image->DeviceHandle, &file_system_guid);
+
+	place->root = NULL;
+	if (volume && volume->OpenVolume(volume, &place->root))
+		place->root = NULL;
+	find_directory(image->FilePath, place->directory);
+}
+
+/* The file of that name beside the image, or from the root of its volume when it begins with a slash. */
+static EFI_FILE_HANDLE open_file(const struct place *place, const char *name)
+{
+	CHAR16 path[MAX_PATH];
+	EFI_FILE_HANDLE file;
+	u32 n = 0;
+
+	if (!place->root)
+		return NULL;
+	for (; place->directory[n] && *name != '/' && *name != '\\'; n++)
+		path[n] = place->directory[n];
+	for (; *name && n < MAX_PATH - 1; name++)
+		path[n++] = *name == '/' ? '\\' : (CHAR16)*name;
+	path[n] = 0;
+	return place->root->Open(place->root, &file, path, EFI_FILE_MODE_READ, 0) ? NULL : file;
+}
+
+/* 13.5: the position beyond all positions is the end of the file. */
+static u64 file_size(EFI_FILE_HANDLE file)
+{
+	UINT64 size;
+
+	if (file->SetPosition(file, ~0UL) || file->GetPosition(file, &size) ||
+	    file->SetPosition(file, 0))
+		return 0;
+	return size;
+}
+
+static bool read_file(EFI_FILE_HANDLE file, void *to, u64 size)
+{
+	for (UINTN part = size; size; part = size) {
+		if (file->Read(file, &part, to) || !part || part > size)
+			return false;
+		to = (char *)to + part;
+		size -= part;
+	}
+	return true;
+}
+
+/* --- Command line ------------------------------------------------------------------------------- */
+
+/* A control character separates words; what is not a character makes the whole no command line. */
+static bool to_line(char *to, u32 c)
+{
+	*to = c < ' ' ? ' ' : (char)c;
+	return c < 0x7f;
+}
+
+static u64 options_to_line(const struct efi_stub *s, const EFI_LOADED_IMAGE *image, char *line)
+{
+	const CHAR16 *in = image->LoadOptions;
+	u32 n = in ? image->LoadOptionsSize / (u32)sizeof(*in) : 0;
+
+	for (u32 i = 0; i < n && in[i]; i++) {
+		if (i == CMDLINE_MAX - 1)
+			return efi_stub_fail(s, EFI_INVALID_PARAMETER,
+					     "the load options are too long", "");
+		if (!to_line(&line[i], in[i])) {
+			line[0] = 0;
+			efi_stub_fail(s, 0, "the load options are no text and not used", "");
+			return 0;
+		}
+		line[i + 1] = 0;
+	}
+	return 0;
+}
+
+static u64 file_to_line(const struct efi_stub *s, const struct place *place, char *line)
+{
+	EFI_FILE_HANDLE file = open_file(place, CMDLINE_NAME);
+	u64 size = file ? file_size(file) : 0;
+	bool good = size < CMDLINE_MAX;
+
+	if (!file)
+		return 0;
+	good = good && read_file(file, line, size);
+	for (u64 i = 0; good && i < size; i++)
+		good = to_line(&line[i], (u8)line[i]);
+	file->Close(file);
+	return good ? 0 :
+		      efi_stub_fail(s, EFI_LOAD_ERROR, CMDLINE_NAME,
+				    " is too long, no text, or can't be read");
+}
+
+/* A shell and GRUB put the image's name first: a path, or BOOT_IMAGE=path. */
+static char *skip_image_name(char *line)
+{
+	char *end = line, *equals = NULL;
+	bool path = false;
+
+	for (; *end && *end != ' '; end++) {
+		if (*end == '=')
+			equals = end;
+		path |= *end == '\\' || *end == '/' || !strncmp(end, ".efi", 4) ||
+			!strncmp(end, ".EFI", 4);
+	}
+	if (!path || (equals && strncmp(line, "BOOT_IMAGE=", 11)))
+		return line;
+	while (*end == ' ')
+		end++;
+	return end;
+}
+
+static u64 read_cmdline(const struct efi_stub *s, const EFI_LOADED_IMAGE *image,
+			const struct place *place)
+{
+	struct kept *kept = (struct kept *)s->info;
+	char *line = kept->cmdline;
+	u64 status;
+
+	line[0] = 0;
+	status = options_to_line(s, image, line);
+	line = skip_image_name(line);
+	if (!status && !*line)
+		status = file_to_line(s, place, line = kept->cmdline);
+	s->info->cmdline = (paddr_t)line;
+	return status;
+}
+
+/* --- Archive ------------------------------------------------------------------------------------ */
+
+static u64 no_memory(const struct efi_stub *s)
+{
+	return efi_stub_fail(s, EFI_OUT_OF_RESOURCES, "no memory for the archive", "");
+}
+
+static void set_archive(const struct efi_stub *s, void *at, u64 size)
+{
+	s->info->archive = (paddr_t)at;
+	s->info->archive_size = size;
+}
+
+/* 13.2: the size is asked for with no buffer. A boot loader that offers nothing is no failure. */
+static u64 load_initrd(const struct efi_stub *s)
+{
+	EFI_DEVICE_PATH *path = (EFI_DEVICE_PATH *)&initrd_path;
+	EFI_LOAD_FILE_PROTOCOL *loader;
+	EFI_HANDLE handle;
+	UINTN size = 0;
+	u64 status;
+	void *at;
+
+	if (services(s)->LocateDevicePath((EFI_GUID *)&load_file2_guid, &path, &handle))
+		return 0;
+	loader = protocol(s, handle, &load_file2_guid);
+	if (!loader || loader->LoadFile(loader, path, FALSE, &size, NULL) != EFI_BUFFER_TOO_SMALL)
+		return 0;
+	at = efi_stub_alloc(s, size);
+	if (!at)
+		return no_memory(s);
+	status = loader->LoadFile(loader, path, FALSE, &size, at);
+	if (status)
+		return efi_stub_fail(s, status, "the boot loader's initrd can't be read", "");
+	set_archive(s, at, size);
+	return 0;
+}
+
+static u64 load_file(const struct efi_stub *s, const struct place *place, const char *name, bool named)
+{
+	EFI_FILE_HANDLE file = open_file(place, name);
+	u64 size, status = 0;
+	void *at;
+
+	if (!file)
+		return named ? efi_stub_fail(s, EFI_NOT_FOUND, "there is no archive ", name) : 0;
+	size = file_size(file);
+	at = efi_stub_alloc(s, size);
+	if (!at)
+		status = no_memory(s);
+	else if (!size || !read_file(file, at, size))
+		status = efi_stub_fail(s, EFI_LOAD_ERROR, "can't read the archive ", name);
+	else
+		set_archive(s, at, size);
+	file->Close(file);
+	return status;
+}
+
+/* Copies the value of "initrd=" to `name`; false when there is none. */
+static bool initrd_word(const char *line, char *name)
+{
+	for (const char *p = line; *p; p++) {
+		u32 n = 0;
+
+		if ((p != line && p[-1] != ' ') || strncmp(p, "initrd=", 7))
+			continue;
+		for (p += 7; *p && *p != ' ' && n < MAX_PATH - 1; p++)
+			name[n++] = *p;
+		name[n] = 0;
+		return true;
+	}
+	return false;
+}
+
+static u64 read_archive(const struct efi_stub *s, const struct place *place)
+{
+	char name[MAX_PATH];
+	u64 status = load_initrd(s);
+
+	if (status || s->info->archive)
+		return status;
+	if (initrd_word((const char *)s->info->cmdline, name))
+		return load_file(s, place, name, true);
+	return load_file(s, place, ARCHIVE_NAME, false);
+}
+
+/* --- Tables and the memory map ------------------------------------------------------------------ */
+
+/* 4.6.1; ACPI 2.0's pointer is better than ACPI 1.0's. */
+static void read_tables(const struct efi_stub *s)
+{
+	const EFI_SYSTEM_TABLE *table = s->table;
+	paddr_t acpi10 = 0;
+
+	for (UINTN i = 0; i < table->NumberOfTableEntries; i++) {
+		const EFI_CONFIGURATION_TABLE *t = &table->ConfigurationTable[i];
+
+		if (!memcmp(&t->VendorGuid, &acpi20_guid, sizeof(acpi20_guid)))
+			s->info->rsdp = (paddr_t)t->VendorTable;
+		else if (!memcmp(&t->VendorGuid, &acpi_guid, sizeof(acpi_guid)))
+			acpi10 = (paddr_t)t->VendorTable;
+		else if (!memcmp(&t->VendorGuid, &fdt_guid, sizeof(fdt_guid)))
+			s->info->fdt = (paddr_t)t->VendorTable;
+	}
+	if (!s->info->rsdp)
+		s->info->rsdp = acpi10;
+	s->info->system_table = (paddr_t)table;
+}
+
+/* With the key that ExitBootServices wants; a map that outgrew its room gets another. */
+static u64 get_map(struct efi_stub *s, UINTN *key)
+{
+	UINTN size, desc_size;
+	UINT32 version;
+	u64 status;
+
+	for (;;) {
+		size = s->map_room;
+		status = services(s)->GetMemoryMap(&size, s->map, key, &desc_size, &version);
+		if (status != EFI_BUFFER_TOO_SMALL)
+			break;
+		s->map_room = size + MAP_SLACK;
+		s->map = efi_stub_alloc(s, s->map_room);
+		if (!s->map)
+			return EFI_OUT_OF_RESOURCES;
+	}
+	s->info->memmap = (paddr_t)s->map;
+	s->info->memmap_size = size;
+	s->info->desc_size = desc_size;
+	return status;
+}
+
+bool efi_stub_is_free(const struct efi_stub *s, paddr_t base, u64 size)
+{
+	struct efi_stub copy = *s;
+	u64 covered = 0;
+	UINTN key;
+
+	if (get_map(&copy, &key))
+		return false;
+	for (u64 at = 0; at < s->info->memmap_size; at += s->info->desc_size) {
+		const EFI_MEMORY_DESCRIPTOR *d = (const void *)(s->info->memmap + at);
+		u64 end = d->PhysicalStart + d->NumberOfPages * PAGE_SIZE;
+		bool nobodys = d->Type == EfiConventionalMemory || d->Type == EfiBootServicesCode ||
+			       d->Type == EfiBootServicesData;
+
+		if (nobodys && d->PhysicalStart < base + size && end > base)
+			covered += min(end, base + size) - max((u64)d->PhysicalStart, base);
+	}
+	return covered == size;
+}
+
+u64 efi_stub_collect(struct efi_stub *s)
+{
+	EFI_LOADED_IMAGE *image = protocol(s, s->image, &loaded_image_guid);
+	struct place place;
+	UINTN key;
+	u64 status;
+
+	if (!image)
+		return efi_stub_fail(s, EFI_UNSUPPORTED,
+				     "firmware does not say how it loaded the image", "");
+	s->info = efi_stub_alloc(s, sizeof(struct kept));
+	if (!s->info)
+		return efi_stub_fail(s, EFI_OUT_OF_RESOURCES, "no memory where it is needed", "");
+	memset(s->info, 0, sizeof(*s->info));
+	s->info->magic = EFI_INFO_MAGIC;
+	s->info->boot_counter = s->counter;
+	find_place(s, image, &place);
+	status = read_cmdline(s, image, &place);
+	if (!status)
+		status = read_archive(s, &place);
+	if (status)
+		return status;
+	read_tables(s);
+	s->map = NULL;
+	s->map_room = 0;
+	status = get_map(s, &key);
+	return status ? efi_stub_fail(s, status, "firmware gives no memory map", "") : 0;
+}
+
+/* 7.4.6: when it fails the map has changed, and only memory services may be called before it is tried again. */
+u64 efi_stub_exit(struct efi_stub *s)
+{
+	u64 status = EFI_ABORTED;
+	UINTN key;
+
+	for (u32 i = 0; i < EXIT_ATTEMPTS && status; i++) {
+		status = get_map(s, &key);
+		if (!status)
+			status = services(s)->ExitBootServices(s->image, key);
+	}
+	return status ? efi_stub_fail(s, status, "firmware does not let go of the machine", "") : 0;
+}
