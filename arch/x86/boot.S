@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entry by Multiboot 1 (0.6.96, 3.2) or PVH (Xen's x86 HVM direct boot ABI): 32-bit protected mode,
- * paging off, EBX = information. Checks what must hold, says on COM1 what does not, and goes to long
+ * Entry by Multiboot 1 (0.6.96, 3.2), Multiboot 2 (2.0, 3.3), PVH (Xen's x86 HVM direct boot ABI), or
+ * from the EFI application (boot_efi.c): 32-bit protected mode, paging off, EBX = information. Checks what must hold, says on COM1 what does not, and goes to long
  * mode on an identity map of its own. Must not use anything of the loader's but EAX, EBX and the
  * memory behind EBX.
  */
@@ -14,6 +14,14 @@
 #define MULTIBOOT_MEMORY_INFO 0x2
 #define MULTIBOOT_FLAGS	      (MULTIBOOT_PAGE_ALIGN | MULTIBOOT_MEMORY_INFO)
 #define MULTIBOOT_CMDLINE     16 /* offset in the information; valid with flags bit 2 */
+#define MULTIBOOT2_MAGIC      0xe85250d6
+#define MULTIBOOT2_LOADED     0x36d76289
+#define MULTIBOOT2_I386	      0
+#define MULTIBOOT2_ADDRESS    2 /* header tags: 3.1.5 to 3.1.11 */
+#define MULTIBOOT2_ENTRY      3
+#define MULTIBOOT2_ALIGN      6
+#define MULTIBOOT2_FIRST_TAG  8 /* in the information: 3.6.2, 3.6.3 */
+#define MULTIBOOT2_CMDLINE    1
 #define PVH_MAGIC	      0x336ec578
 #define PVH_CMDLINE	      24
 #define PVH_NOTE_PHYS32_ENTRY 18
@@ -41,6 +49,29 @@
 	.long MULTIBOOT_FLAGS
 	.long -(MULTIBOOT_MAGIC + MULTIBOOT_FLAGS)
 
+/*
+ * The address tag lets a loader that knows nothing of ELF place the image: from where this header is in
+ * the file it knows where `load_addr` is there. cupel.efi is loaded in this way.
+ */
+	.balign 8
+multiboot2:
+	.long MULTIBOOT2_MAGIC
+	.long MULTIBOOT2_I386
+	.long multiboot2_end - multiboot2
+	.long -(MULTIBOOT2_MAGIC + MULTIBOOT2_I386 + (multiboot2_end - multiboot2))
+	.word MULTIBOOT2_ADDRESS, 0
+	.long 24
+	.long multiboot2, __image_start, __bss_start, __image_end
+	.word MULTIBOOT2_ENTRY, 0
+	.long 12
+	.long x86_multiboot_entry
+	.balign 8
+	.word MULTIBOOT2_ALIGN, 0
+	.long 8
+	.word 0, 0 /* the end */
+	.long 8
+multiboot2_end:
+
 	.section .note.pvh, "a", @note
 	.balign 4
 	.long 4, 4, PVH_NOTE_PHYS32_ENTRY
@@ -57,11 +88,14 @@ x86_multiboot_entry:
 	movl %eax, %ebp
 	call note_tsc
 	call com1_init
-	movl $msg_magic, %esi
-	cmpl $MULTIBOOT_LOADED, %ebp
-	jne die
 	movl $BOOT_MULTIBOOT, %edi
-	jmp common
+	cmpl $MULTIBOOT_LOADED, %ebp
+	je common
+	movl $BOOT_MULTIBOOT2, %edi
+	movl $msg_magic, %esi
+	cmpl $MULTIBOOT2_LOADED, %ebp
+	je common
+	jmp die
 
 	.globl x86_pvh_entry
 x86_pvh_entry:
@@ -184,13 +218,30 @@ puts:
 	jmp puts
 2:	ret
 
-/* ESI = why, EDI = how, EBP = information: end the emulator too if the command line allows it. */
-die_info:
+/* EDI = how, EBP = information: EBX = command line. */
+find_cmdline:
 	movl MULTIBOOT_CMDLINE(%ebp), %ebx
 	cmpl $BOOT_MULTIBOOT, %edi
-	je 1f
+	je 3f
 	movl PVH_CMDLINE(%ebp), %ebx
-1:	call report
+	cmpl $BOOT_PVH, %edi
+	je 3f
+	leal MULTIBOOT2_FIRST_TAG(%ebp), %ebx
+1:	cmpl $MULTIBOOT2_CMDLINE, (%ebx)
+	jbe 2f
+	addl 4(%ebx), %ebx
+	addl $7, %ebx
+	andl $~7, %ebx
+	jmp 1b
+2:	leal 8(%ebx), %ebx
+	je 3f
+	movl $no_words, %ebx
+3:	ret
+
+/* ESI = why, EDI = how, EBP = information: end the emulator too if the command line allows it. */
+die_info:
+	call find_cmdline
+	call report
 2:	movl $word_debug_exit, %esi
 	movl $word_debug_exit_len, %ecx
 	movl %ebx, %edi
@@ -264,13 +315,15 @@ msg_prefix:
 msg_suffix:
 	.asciz "; halted\r\n"
 msg_magic:
-	.asciz "not entered by a Multiboot 1 loader (EAX is not 0x2badb002)"
+	.asciz "not entered by a Multiboot loader (EAX is not 0x2badb002 or 0x36d76289)"
 msg_pvh:
 	.asciz "not entered by a PVH loader (no hvm_start_info at EBX)"
 msg_long_mode:
 	.asciz "this CPU has no long mode (CPUID 8000_0001h EDX bit 29)"
 msg_nx:
 	.asciz "this CPU has no no-execute pages (CPUID 8000_0001h EDX bit 20)"
+no_words:
+	.byte 0
 word_debug_exit:
 	.ascii "debug-exit"
 	.set word_debug_exit_len, . - word_debug_exit

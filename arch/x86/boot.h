@@ -7,8 +7,10 @@
 #define X86_BOOT_H
 
 /* How the loader entered: first argument of x86_start(). */
-#define BOOT_MULTIBOOT 1
-#define BOOT_PVH       2
+#define BOOT_MULTIBOOT	1
+#define BOOT_PVH	2
+#define BOOT_MULTIBOOT2 3
+#define BOOT_EFI	4
 
 /*
  * The stack window: a slot per CPU, in the upper half so that it meets no physical address. Pages of a

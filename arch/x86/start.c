@@ -94,19 +94,22 @@ static __noreturn void cannot_start(const char *why)
 	arch_machine_exit(1);
 }
 
+static int (*const loaders[])(const struct acpi_access *a, paddr_t pa, struct platform *p,
+			      const char **why) = {
+	[BOOT_MULTIBOOT] = multiboot_read_platform,
+	[BOOT_PVH] = pvh_read_platform,
+	[BOOT_MULTIBOOT2] = multiboot2_read_platform,
+};
+
 static void read_firmware(u32 how, u32 info)
 {
 	u64 limit = x86_boot_map_size();
 	const struct acpi_access a = { boot_phys, &limit };
 	const char *why = "", *note = "";
-	int err;
+	int err = loaders[how](&a, info, &platform, &why);
 
-	if (how == BOOT_MULTIBOOT)
-		err = multiboot_read_platform(&a, info, &platform, &why);
-	else
-		err = pvh_read_platform(&a, info, &platform, &why);
-	if (acpi_read_platform(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a),
-			       &platform, &note))
+	if (acpi_read_platform(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a), &platform,
+			       &note))
 		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());
 	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */

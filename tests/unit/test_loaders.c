@@ -175,6 +175,122 @@ static void damaged_multiboot(void **state)
 	}
 }
 
+static paddr_t tags_end;
+
+static void multiboot2_tag(u32 type, u32 size)
+{
+	put(tags_end, type, 4);
+	put(tags_end + 4, size + 8, 4);
+	tags_end += ALIGN_UP(size + 8, 8);
+	put(tags_end, 0, 4);
+	put(tags_end + 4, 8, 4);
+	put(INFO, tags_end + 8 - INFO, 4);
+}
+
+static void multiboot2_range(paddr_t at, u64 base, u64 size, u32 type)
+{
+	put(at, base, 8);
+	put(at + 8, size, 8);
+	put(at + 16, type, 4);
+}
+
+#define CMDLINE_TAG (INFO + 8)
+#define MEMORY_TAG  (CMDLINE_TAG + 24)
+#define MODULE_TAG  (MEMORY_TAG + 16)
+#define UNKNOWN_TAG (MODULE_TAG + 24)
+#define MEMMAP_TAG  (UNKNOWN_TAG + 16)
+#define RSDP_TAG    (MEMMAP_TAG + 88)
+#define OLD_TAG	    (RSDP_TAG + 48)
+#define END_TAG	    (OLD_TAG + 32)
+
+static void make_multiboot2(void)
+{
+	clean();
+	tags_end = INFO + 8;
+	put_text(CMDLINE_TAG + 8, "bench=exits x");
+	multiboot2_tag(1, 14);
+	put(MEMORY_TAG + 12, 31 * 1024, 4);
+	multiboot2_tag(4, 8);
+	put(MODULE_TAG + 8, FILE_AT, 4);
+	put(MODULE_TAG + 12, FILE_AT + 100, 4);
+	multiboot2_tag(3, 9);
+	multiboot2_tag(99, 5);
+	put(MEMMAP_TAG + 8, 24, 4);
+	multiboot2_range(MEMMAP_TAG + 16, 0, 0x9fc00, 1);
+	multiboot2_range(MEMMAP_TAG + 40, 0x9fc00, 0x400, 2);
+	multiboot2_range(MEMMAP_TAG + 64, 0x100000, 0x7f00000, 1);
+	multiboot2_tag(6, 80);
+	multiboot2_tag(15, 36);
+	multiboot2_tag(14, 20);
+	assert_int_equal(tags_end, END_TAG);
+}
+
+static int read_multiboot2(void)
+{
+	return multiboot2_read_platform(&access, INFO, &p, &why);
+}
+
+static void multiboot2_is_read(void **state)
+{
+	make_multiboot2();
+	assert_int_equal(read_multiboot2(), 0);
+	assert_string_equal(p.firmware, "multiboot2");
+	assert_string_equal(p.cmdline, "bench=exits x");
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[0].size, 0x9f000);
+	assert_int_equal(p.mem[1].base, 0x100000);
+	assert_int_equal(p.nr_modules, 1);
+	assert_int_equal(p.modules[0].base, FILE_AT);
+	assert_int_equal(p.modules[0].size, 100);
+	assert_int_equal(p.rsdp, RSDP_TAG + 8);
+}
+
+static void multiboot2_makes_do(void **state)
+{
+	make_multiboot2();
+	put(MEMMAP_TAG, 99, 4);
+	put(RSDP_TAG, 99, 4);
+	assert_int_equal(read_multiboot2(), 0);
+	assert_int_equal(p.nr_mem, 1);
+	assert_int_equal(p.mem[0].base, 0x100000);
+	assert_int_equal(p.mem[0].size, 31 << 20);
+	assert_int_equal(p.rsdp, OLD_TAG + 8);
+}
+
+static const struct damage multiboot2_damages[] = {
+	{ INFO, 15, 4, -EINVAL, "Multiboot 2 information out of reach" },
+	{ INFO, SIZE, 4, -EINVAL, "Multiboot 2 information out of reach" },
+	{ INFO, 16, 4, -EINVAL, "Multiboot 2 tag of a wrong size" },
+	{ INFO, END_TAG - INFO, 4, -EINVAL, "Multiboot 2 information without an end" },
+	{ CMDLINE_TAG + 4, 7, 4, -EINVAL, "Multiboot 2 tag of a wrong size" },
+	{ CMDLINE_TAG + 4, 8, 4, -EINVAL, "Multiboot 2 tag too short" },
+	{ CMDLINE_TAG + 4, 20, 4, -EINVAL, "Multiboot 2 command line without an end" },
+	{ CMDLINE_TAG + 4, 0xffffffff, 4, -EINVAL, "Multiboot 2 tag of a wrong size" },
+	{ MODULE_TAG + 8, 0xf0000000, 4, -EINVAL, "Multiboot 2 module out of reach or empty" },
+	{ MODULE_TAG + 12, FILE_AT, 4, -EINVAL, "Multiboot 2 module out of reach or empty" },
+	{ MEMMAP_TAG + 4, 12, 4, -EINVAL, "Multiboot 2 tag too short" },
+	{ MEMMAP_TAG + 8, 16, 4, -EINVAL, "Multiboot 2 memory map entry of a wrong size" },
+	{ RSDP_TAG + 4, 40, 4, -EINVAL, "Multiboot 2 tag too short" },
+	{ END_TAG + 4, 0, 4, -EINVAL, "Multiboot 2 tag of a wrong size" },
+};
+
+static void damaged_multiboot2(void **state)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(multiboot2_damages); i++) {
+		const struct damage *d = &multiboot2_damages[i];
+
+		make_multiboot2();
+		put(d->at, d->value, d->bytes);
+		assert_int_equal(read_multiboot2(), d->err);
+		assert_string_equal(why, d->why);
+	}
+	make_multiboot2();
+	put(MEMORY_TAG, 99, 4);
+	put(MEMMAP_TAG + 8, 128, 4); /* no whole entry */
+	assert_int_equal(read_multiboot2(), -EINVAL);
+	assert_string_equal(why, "Multiboot 2 information without memory");
+}
+
 static void make_pvh(void)
 {
 	clean();
@@ -273,6 +389,9 @@ static void cut_off_anywhere(void **state)
 		make_multiboot();
 		memory_end = end;
 		assert_true(read_multiboot() == 0 || *why);
+		make_multiboot2();
+		memory_end = end;
+		assert_true(read_multiboot2() == 0 || *why);
 	}
 }
 
@@ -284,6 +403,9 @@ int main(void)
 		cmocka_unit_test(memory_without_a_map),
 		cmocka_unit_test(wrapping_range_is_left_out),
 		cmocka_unit_test(damaged_multiboot),
+		cmocka_unit_test(multiboot2_is_read),
+		cmocka_unit_test(multiboot2_makes_do),
+		cmocka_unit_test(damaged_multiboot2),
 		cmocka_unit_test(pvh_is_read),
 		cmocka_unit_test(damaged_pvh),
 		cmocka_unit_test(command_line_is_bounded),
