@@ -30,10 +30,14 @@ enum { ACK_NONE, ACK_SENDER };
 
 /* One sender's part of a round. Written by that CPU only. */
 struct seat {
-	u64 sent, end;
+	struct bench_seat b;
 	s64 worst; /* the last result that was an error */
-	struct hist hist;
-} __cacheline_aligned;
+};
+
+static struct seat *seat(u32 member)
+{
+	return bench_seat(member);
+}
 
 /* What a sender raises, and how it is acknowledged. */
 struct target {
@@ -70,7 +74,6 @@ struct group {
 
 static struct words words;
 static struct group group;
-static struct seat *seat[MAX_VCPUS];
 static struct table detail, final;
 /* Deliveries/s, for the last table: [row][kind]. */
 static u64 result[MAX_ROWS][NR_GPC_KINDS];
@@ -230,14 +233,14 @@ static void send_until(struct seat *s, const struct target *t, struct round *r)
 		u64 begin = arch_counter();
 		s64 err = evtchn_raise(vm, t->port);
 
-		s->end = arch_counter();
-		hist_add(&s->hist, s->end - begin);
-		s->sent++;
+		s->b.end = arch_counter();
+		hist_add(&s->b.hist, s->b.end - begin);
+		s->b.ops++;
 		if (unlikely(err < 0))
 			s->worst = err;
 		if (r->ack == ACK_SENDER)
 			acknowledge(t);
-	} while (s->sent < most && s->end - start < limit);
+	} while (s->b.ops < most && s->b.end - start < limit);
 	/* Release: pairs with the acquire in stay_in_guest(). */
 	if (atomic_fetch_add_release(&r->sending, -1) == 1) {
 		for (u32 i = 0; i < r->vcpus; i++)
@@ -252,53 +255,25 @@ static void round_member(u32 member, void *ctx)
 	if (member < r->vcpus)
 		stay_in_guest(r->side->target[member].vcpu, r);
 	else
-		send_until(seat[member - r->vcpus], &r->side->target[member - r->vcpus], r);
-}
-
-static int seats_make(u32 vcpus)
-{
-	for (u32 i = 0; i < vcpus; i++) {
-		if (!seat[i])
-			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
-		if (!seat[i]) {
-			printk(BENCH ": no memory for the histograms of %u senders\n", vcpus);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+		send_until(seat(member - r->vcpus), &r->side->target[member - r->vcpus], r);
 }
 
 static int gang(const struct group *g, struct side *s)
 {
 	struct bench_gang gang = { .cpus = 2 * g->vcpus, .fn = round_member, .ctx = &round_now };
-	int err;
+	int err = bench_seats(BENCH, g->vcpus, sizeof(struct seat));
 
+	if (err)
+		return err;
 	round_now = (struct round){ s, g->vcpus, g->ack, g->vcpus };
-	for (u32 i = 0; i < g->vcpus; i++) {
-		seat[i]->sent = 0;
-		seat[i]->worst = 0;
-		hist_init(&seat[i]->hist);
-	}
 	err = bench_gang_run(&gang);
 	for (u32 i = 0; !err && i < g->vcpus; i++)
-		err = (int)seat[i]->worst;
+		err = (int)seat(i)->worst;
 	if (!err && !vm_running(s->vm))
 		err = -EIO;
 	if (err)
 		printk(BENCH ": a delivery failed: %d (VM: %s)\n", err, s->vm->stop_reason);
 	return err;
-}
-
-/* Deliveries/s of all senders together: from the first start to the last end. */
-static u64 round_rate(u32 vcpus)
-{
-	u64 sent = 0, start = bench_gang_start(), end = start;
-
-	for (u32 i = 0; i < vcpus; i++) {
-		sent += seat[i]->sent;
-		end = max(end, seat[i]->end);
-	}
-	return bench_scale(sent, arch_counter_hz(), end - start);
 }
 
 static int timed_round(void *ctx, u32 variant, u32 number)
@@ -309,9 +284,8 @@ static int timed_round(void *ctx, u32 variant, u32 number)
 
 	if (err || number == BENCH_WARMUP)
 		return err;
-	for (u32 i = 0; i < g->vcpus; i++)
-		hist_merge(&s->hist, &seat[i]->hist);
-	bench_rounds_add(&s->rate, number, round_rate(g->vcpus));
+	bench_seats_merge(&s->hist, g->vcpus);
+	bench_rounds_add(&s->rate, number, bench_seats_rate(g->vcpus));
 	return 0;
 }
 
@@ -357,8 +331,7 @@ static int counted_round(const struct group *g, struct side *s)
 	s->events = evtchn_counts_sum();
 	s->events.upcalls -= events.upcalls;
 	s->events.deferred -= events.deferred;
-	for (u32 i = 0; i < g->vcpus; i++)
-		s->counted += seat[i]->sent;
+	s->counted = bench_seats_ops(g->vcpus);
 	return err;
 }
 
@@ -398,10 +371,8 @@ static int sides_make(struct group *g)
 
 static int group_measure(struct group *g)
 {
-	int err = seats_make(g->vcpus);
+	int err = sides_make(g);
 
-	if (!err)
-		err = sides_make(g);
 	if (!err)
 		err = bench_interleave(words.rounds, g->nr_sides, timed_round, g);
 	for (u32 i = 0; !err && i < g->nr_sides; i++)

@@ -84,6 +84,21 @@ u64 bench_gang_start(void);
 /* Logical CPU of member i. */
 u32 bench_gang_cpu(u32 member);
 
+/* What a member did in the round. An experiment's own seat begins with it. */
+struct bench_seat {
+	u64 ops; /* operations done */
+	u64 end; /* the counter after the last one */
+	struct hist hist; /* ticks of one, or of a batch */
+} __cacheline_aligned;
+
+/* Empty seats of `size` bytes for so many members. -ENOMEM after one line. Boot CPU, between rounds. */
+int bench_seats(const char *bench, u32 members, size_t size);
+void *bench_seat(u32 member);
+/* Over the first so many: operations; operations/s from the first start to the last end; all ticks. */
+u64 bench_seats_ops(u32 members);
+u64 bench_seats_rate(u32 members);
+void bench_seats_merge(struct hist *into, u32 members);
+
 /* --- Guests ------------------------------------------------------------------------------------ */
 
 /* Defaults for a VM of guest NAME.elf; the caller then sets what it varies. */

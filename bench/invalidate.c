@@ -29,11 +29,15 @@ enum { BY_INVALIDATION, BY_MOVE };
 
 /* One CPU's part of a round. Written by that CPU only. */
 struct seat {
-	u64 reads, refreshes,
-		refused; /* a reader's; refused: refreshes that were told to come again */
-	u64 end, random;
-	struct hist hist; /* an invalidator's */
-} __cacheline_aligned;
+	struct bench_seat b; /* operations: a reader's; ticks: an invalidator's */
+	u64 refreshes, refused; /* a reader's; refused: refreshes that were told to come again */
+	u64 random;
+};
+
+static struct seat *seat(u32 member)
+{
+	return bench_seat(member);
+}
 
 struct side {
 	enum gpc_kind kind;
@@ -44,7 +48,6 @@ struct side {
 	u64 reads, refreshes, refused, ticks; /* of readers, in timed rounds; ticks of those rounds */
 };
 
-static struct seat *seat[NR_CPUS];
 static struct side side[NR_GPC_KINDS];
 static struct table table, shape;
 
@@ -117,14 +120,14 @@ static void read_for(const struct round *r, u32 reader, struct seat *s, u64 star
 		struct gpc *gone = deliver(shared, own, reader);
 
 		if (!gone) {
-			s->reads++;
+			s->b.ops++;
 		} else {
 			s->refreshes++;
 			s->refused += gpc_refresh(gone) != 0;
 		}
 		pause_a_while(s, r->gap);
-		s->end = arch_counter();
-	} while (s->end - start < r->limit);
+		s->b.end = arch_counter();
+	} while (s->b.end - start < r->limit);
 }
 
 /* --- Invalidators ------------------------------------------------------------------------------- */
@@ -150,15 +153,15 @@ static void invalidate_for(const struct round *r, struct seat *s, u64 start)
 		gpc_refresh(&r->side->cache[page]);
 		begin = arch_counter();
 		take_page(r, page);
-		s->end = arch_counter();
-		hist_add(&s->hist, s->end - begin);
-	} while (s->end - start < r->limit);
+		s->b.end = arch_counter();
+		hist_add(&s->b.hist, s->b.end - begin);
+	} while (s->b.end - start < r->limit);
 }
 
 static void round_member(u32 member, void *ctx)
 {
 	const struct round *r = ctx;
-	struct seat *s = seat[member];
+	struct seat *s = seat(member);
 	u64 start = bench_gang_start();
 
 	if (member < r->invalidators)
@@ -169,36 +172,21 @@ static void round_member(u32 member, void *ctx)
 
 /* --- Rounds ------------------------------------------------------------------------------------- */
 
-static int seats_make(u32 cpus)
-{
-	for (u32 i = 0; i < cpus; i++) {
-		if (!seat[i])
-			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
-		if (!seat[i]) {
-			printk(BENCH ": no memory for the histograms of %u CPUs\n", cpus);
-			return -ENOMEM;
-		}
-		memset(seat[i], 0, sizeof(struct seat));
-		seat[i]->random = 0x9e3779b97f4a7c15UL * (i + 1);
-	}
-	return 0;
-}
-
 static u64 collect(struct side *d, const struct round *r)
 {
 	u64 start = bench_gang_start(), end = start;
 	static struct hist all;
 
 	hist_init(&all);
+	bench_seats_merge(&all, r->invalidators + r->readers);
 	for (u32 i = 0; i < r->invalidators + r->readers; i++) {
-		const struct seat *s = seat[i];
+		const struct seat *s = seat(i);
 
-		hist_merge(&all, &s->hist);
-		d->reads += s->reads;
+		d->reads += s->b.ops;
 		d->refreshes += s->refreshes;
 		d->refused += s->refused;
 		if (i >= r->invalidators)
-			end = max(end, s->end);
+			end = max(end, s->b.end);
 	}
 	d->ticks += end - start;
 	hist_merge(&d->hist, &all);
@@ -215,9 +203,11 @@ static int invalidate_round(void *ctx, u32 variant, u32 number)
 {
 	struct round *r = ctx;
 	struct bench_gang g = { .cpus = r->invalidators + r->readers, .fn = round_member, .ctx = r };
-	int err = seats_make(g.cpus);
+	int err = bench_seats(BENCH, g.cpus, sizeof(struct seat));
 
 	r->side = &side[variant];
+	for (u32 i = 0; !err && i < g.cpus; i++)
+		seat(i)->random = 0x9e3779b97f4a7c15UL * (i + 1);
 	if (!err)
 		err = bench_gang_run(&g);
 	if (err)

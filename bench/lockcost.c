@@ -86,18 +86,11 @@ static const struct {
 	{ "irq_set_percpu_state", op_percpu },
 };
 
-/* One CPU's part of a round. Written by that CPU only. */
-struct seat {
-	u64 calls, end;
-	struct hist hist;
-} __cacheline_aligned;
-
 struct side {
 	struct hist hist;
 	struct bench_rounds rate; /* operations/s of all CPUs together */
 };
 
-static struct seat *seat[NR_CPUS];
 static struct side side[ARRAY_SIZE(ops)];
 static struct table table;
 
@@ -116,7 +109,7 @@ struct round {
 static void round_member(u32 member, void *ctx)
 {
 	const struct round *r = ctx;
-	struct seat *s = seat[member];
+	struct bench_seat *s = bench_seat(member);
 	u64 start = bench_gang_start();
 
 	do {
@@ -126,35 +119,8 @@ static void round_member(u32 member, void *ctx)
 			r->fn(i);
 		s->end = arch_counter();
 		hist_add(&s->hist, s->end - begin);
-		s->calls += BATCH;
+		s->ops += BATCH;
 	} while (s->end - start < r->limit);
-}
-
-static int seats_make(u32 cpus)
-{
-	for (u32 i = 0; i < cpus; i++) {
-		if (!seat[i])
-			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
-		if (!seat[i]) {
-			printk(BENCH ": no memory for the histograms of %u CPUs\n", cpus);
-			return -ENOMEM;
-		}
-		hist_init(&seat[i]->hist);
-		seat[i]->calls = 0;
-	}
-	return 0;
-}
-
-/* Operations/s of all CPUs together: from the first start to the last end. */
-static u64 round_rate(u32 cpus)
-{
-	u64 calls = 0, start = bench_gang_start(), end = start;
-
-	for (u32 i = 0; i < cpus; i++) {
-		calls += seat[i]->calls;
-		end = max(end, seat[i]->end);
-	}
-	return bench_scale(calls, arch_counter_hz(), end - start);
 }
 
 static int locks_round(void *ctx, u32 variant, u32 number)
@@ -162,16 +128,15 @@ static int locks_round(void *ctx, u32 variant, u32 number)
 	struct round *r = ctx;
 	struct bench_gang g = { .cpus = r->cpus, .fn = round_member, .ctx = r };
 	struct side *d = &side[variant];
-	int err = seats_make(r->cpus);
+	int err = bench_seats(BENCH, r->cpus, sizeof(struct bench_seat));
 
 	r->fn = ops[variant].fn;
 	if (!err)
 		err = bench_gang_run(&g);
 	if (err || number == BENCH_WARMUP)
 		return err;
-	for (u32 i = 0; i < r->cpus; i++)
-		hist_merge(&d->hist, &seat[i]->hist);
-	bench_rounds_add(&d->rate, number, round_rate(r->cpus));
+	bench_seats_merge(&d->hist, r->cpus);
+	bench_rounds_add(&d->rate, number, bench_seats_rate(r->cpus));
 	return 0;
 }
 

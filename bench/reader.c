@@ -33,9 +33,14 @@ static const char *side_name(u32 side)
 
 /* One CPU's part of a round. Written by that CPU only. */
 struct seat {
-	u64 lookups, missed, end;
-	struct hist hist;
-} __cacheline_aligned;
+	struct bench_seat b;
+	u64 missed;
+};
+
+static struct seat *seat(u32 member)
+{
+	return bench_seat(member);
+}
 
 struct side {
 	struct vm *vm;
@@ -46,7 +51,6 @@ struct side {
 	u64 counted, rmws; /* in the counted one */
 };
 
-static struct seat *seat[NR_CPUS];
 static struct side side[NR_SIDES];
 static struct table table;
 
@@ -99,7 +103,7 @@ static void round_member(u32 member, void *ctx)
 	bool (*op)(struct gpc *) = r->side == ONLY_LOOP	   ? op_loop :
 				   r->side == ONLY_SECTION ? op_section :
 							     op_lookup;
-	struct seat *s = seat[member];
+	struct seat *s = seat(member);
 	u64 start = bench_gang_start();
 
 	do {
@@ -107,48 +111,29 @@ static void round_member(u32 member, void *ctx)
 
 		for (u32 i = 0; i < BATCH; i++)
 			found += op(r->cache);
-		s->end = arch_counter();
-		hist_add(&s->hist, s->end - begin);
-		s->lookups += BATCH;
+		s->b.end = arch_counter();
+		hist_add(&s->b.hist, s->b.end - begin);
+		s->b.ops += BATCH;
 		s->missed += BATCH - found;
-	} while (s->end - start < r->limit);
-}
-
-static int seats_make(u32 cpus)
-{
-	for (u32 i = 0; i < cpus; i++) {
-		if (!seat[i])
-			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
-		if (!seat[i]) {
-			printk(BENCH ": no memory for the histograms of %u CPUs\n", cpus);
-			return -ENOMEM;
-		}
-		memset(seat[i], 0, sizeof(struct seat));
-	}
-	return 0;
+	} while (s->b.end - start < r->limit);
 }
 
 static int play(struct round *r)
 {
 	struct bench_gang g = { .cpus = r->cpus, .fn = round_member, .ctx = r };
-	int err = seats_make(r->cpus);
+	int err = bench_seats(BENCH, r->cpus, sizeof(struct seat));
 
 	return err ? err : bench_gang_run(&g);
 }
 
-/* Lookups/s of all CPUs together: from the first start to the last end. */
+/* Lookups/s of all CPUs together. */
 static u64 collect(struct side *d, u32 cpus)
 {
-	u64 lookups = 0, start = bench_gang_start(), end = start;
-
-	for (u32 i = 0; i < cpus; i++) {
-		lookups += seat[i]->lookups;
-		d->missed += seat[i]->missed;
-		end = max(end, seat[i]->end);
-		hist_merge(&d->hist, &seat[i]->hist);
-	}
-	d->lookups += lookups;
-	return bench_scale(lookups, arch_counter_hz(), end - start);
+	for (u32 i = 0; i < cpus; i++)
+		d->missed += seat(i)->missed;
+	d->lookups += bench_seats_ops(cpus);
+	bench_seats_merge(&d->hist, cpus);
+	return bench_seats_rate(cpus);
 }
 
 static int reader_round(void *ctx, u32 variant, u32 number)
@@ -178,9 +163,7 @@ static int count_round(struct round *r, u32 variant)
 	err = play(r);
 	WRITE_ONCE(lock_stats_enabled, before);
 	d->rmws = shared_rmw_sum() - rmws;
-	d->counted = 0;
-	for (u32 i = 0; !err && i < r->cpus; i++)
-		d->counted += seat[i]->lookups;
+	d->counted = err ? 0 : bench_seats_ops(r->cpus);
 	return err;
 }
 

@@ -26,14 +26,15 @@ enum { PAGE_OWN, PAGE_SHARED, NR_PAGES };
 
 /* One CPU's part of a round. Written by that CPU only. */
 struct seat {
+	struct bench_seat b;
 	struct vcpu *vcpu;
-	u64 loads;
-	u64 end; /* counter after the last */
 	enum vcpu_exit last;
-	struct hist hist;
-} __cacheline_aligned;
+};
 
-static struct seat *seat[MAX_VCPUS];
+static struct seat *seat(u32 member)
+{
+	return bench_seat(member);
+}
 
 /* One of the variants that are run against each other, and what it has shown. */
 struct side {
@@ -79,7 +80,7 @@ static enum vcpu_exit run_until_leave(struct vcpu *v)
 static void round_member(u32 member, void *ctx)
 {
 	const struct words *w = ctx;
-	struct seat *s = seat[member];
+	struct seat *s = seat(member);
 	u64 limit = w->loads ? ~0UL : ns_to_ticks(w->duration_ms * 1000000);
 	u64 most = w->loads ? w->loads : ~0UL;
 	u64 start = bench_gang_start();
@@ -90,55 +91,29 @@ static void round_member(u32 member, void *ctx)
 		vcpu_load(s->vcpu);
 		s->last = run_until_leave(s->vcpu);
 		vcpu_put(s->vcpu);
-		s->end = arch_counter();
-		hist_add(&s->hist, s->end - begin);
-		s->loads++;
-	} while (s->last == VCPU_EXIT_LEAVE && s->loads < most && s->end - start < limit);
-}
-
-static int seats_make(u32 vcpus)
-{
-	for (u32 i = 0; i < vcpus; i++) {
-		if (!seat[i])
-			seat[i] = pages_alloc(size_to_order(sizeof(struct seat)));
-		if (!seat[i]) {
-			printk(BENCH ": no memory for the histograms of %u vCPUs\n", vcpus);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+		s->b.end = arch_counter();
+		hist_add(&s->b.hist, s->b.end - begin);
+		s->b.ops++;
+	} while (s->last == VCPU_EXIT_LEAVE && s->b.ops < most && s->b.end - start < limit);
 }
 
 static int gang(struct side *s, u32 vcpus, void (*fn)(u32, void *))
 {
 	struct bench_gang g = { .cpus = vcpus, .fn = fn, .ctx = &words };
-	int err;
+	int err = bench_seats(BENCH, vcpus, sizeof(struct seat));
 
-	for (u32 i = 0; i < vcpus; i++) {
-		seat[i]->vcpu = s->vm->vcpu[i];
-		seat[i]->loads = 0;
-		hist_init(&seat[i]->hist);
-	}
+	if (err)
+		return err;
+	for (u32 i = 0; i < vcpus; i++)
+		seat(i)->vcpu = s->vm->vcpu[i];
 	err = bench_gang_run(&g);
 	for (u32 i = 0; !err && i < vcpus; i++)
-		if (seat[i]->last != VCPU_EXIT_LEAVE)
+		if (seat(i)->last != VCPU_EXIT_LEAVE)
 			err = -EIO;
 	if (err)
 		printk(BENCH ": the guest did not stay in its loop: %s (%d)\n", s->vm->stop_reason,
 		       err);
 	return err;
-}
-
-/* Exits/s of all vCPUs together in the round that just ended: from the first start to the last end. */
-static u64 round_rate(u32 vcpus)
-{
-	u64 loads = 0, start = bench_gang_start(), end = start;
-
-	for (u32 i = 0; i < vcpus; i++) {
-		loads += seat[i]->loads;
-		end = max(end, seat[i]->end);
-	}
-	return bench_scale(loads, arch_counter_hz(), end - start);
 }
 
 static int timed_round(void *ctx, u32 variant, u32 round)
@@ -155,9 +130,8 @@ static int timed_round(void *ctx, u32 variant, u32 round)
 	load_counts_add(&after, s->vm);
 	after = load_counts_since(&after, &before);
 	load_counts_sum(&s->timed, &after);
-	for (u32 i = 0; i < g->vcpus; i++)
-		hist_merge(&s->hist, &seat[i]->hist);
-	bench_rounds_add(&s->rate, round, round_rate(g->vcpus));
+	bench_seats_merge(&s->hist, g->vcpus);
+	bench_rounds_add(&s->rate, round, bench_seats_rate(g->vcpus));
 	return 0;
 }
 
@@ -206,7 +180,7 @@ static void sides_destroy(struct group *g)
 
 static int group_measure(struct group *g)
 {
-	int err = seats_make(g->vcpus);
+	int err = 0;
 
 	g->nr_sides = 0;
 	for (u32 i = 0; !err && i < g->w->irqstate.nr; i++) {

@@ -85,7 +85,10 @@ static void delay(u64 ns)
 		cpu_relax();
 }
 
-/* Modern CPUs need none of the classic waiting; what didn't answer quickly is asked the classic way. */
+/*
+ * Modern CPUs need none of the classic waiting; what didn't answer quickly is asked the classic way. But
+ * not what has taken the mailbox and is only slow: INIT would reset it, perhaps just as it is online.
+ */
 static bool start_sequence(u32 cpu, u32 id)
 {
 	u32 startup = APIC_ICR_STARTUP | (u32)(trampoline_page >> PAGE_SHIFT);
@@ -94,8 +97,12 @@ static bool start_sequence(u32 cpu, u32 id)
 	lapic_send(id, startup);
 	if (wait_online(cpu, QUICK_WAIT_NS))
 		return true;
+	if (!atomic_xchg_full(&x86_ap_armed, 0))
+		return wait_online(cpu, LAST_WAIT_NS);
 	lapic_send(id, APIC_ICR_INIT | APIC_ICR_LEVEL);
 	delay(INIT_WAIT_NS);
+	/* Pairs with the exchange in boot_ap.S. */
+	store_release(&x86_ap_armed, 1);
 	lapic_send(id, startup);
 	lapic_send(id, startup);
 	return wait_online(cpu, LAST_WAIT_NS);

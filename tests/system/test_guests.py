@@ -56,8 +56,7 @@ TOGETHER = [("arm64", "tick-a+idle-b"), ("arm64", "tick-phys-a+idle-b"), ("x86",
 @pytest.mark.parametrize("arch,names", TOGETHER, ids=lambda v: v)
 def test_together_on_one_cpu(boot, arch, names):
     """What one leaves on the CPU, the other finds; and neither has the CPU for itself."""
-    parallel = arch == "arm64" or "hostile" not in names  # docs/figures.md
-    boot("vm=" + names, arch, cpus=2, parallel=parallel).well().all_ok(at_least=2)
+    boot("vm=" + names, arch, cpus=2).well().all_ok(at_least=2)
 
 
 @pytest.mark.parametrize("name", ("tick-crowded", "tick-poll"))

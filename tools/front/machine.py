@@ -18,6 +18,9 @@ from . import ROOT, Failure, console
 MULTIBOOT_MAGIC = (0x1BADB002).to_bytes(4, "little")
 
 
+# Guests that take turns on their CPUs all the time, and do not mind an interrupt too many: see accel().
+TURN_TAKERS = re.compile(r"\b(pingpong|overcommit)\b")
+
 SUFFIX = {"arm64": ".bin", "x86": ".elf"}
 
 
@@ -34,7 +37,6 @@ class Machine:
     el2: bool = True
     boot: str = "multiboot"  # x86: or "pvh"
     icount: bool = False
-    parallel: bool = True  # a host thread for each CPU; see accel()
     gdb: bool = False
     build: str = "release"
     image: str = None
@@ -52,8 +54,8 @@ class Machine:
     def accel(self):
         """Neither way of QEMU's to run several x86 CPUs is sound (docs/figures.md): on threads of their own,
         a change of FPU state on one breaks another that is about to change between host and guest; on
-        one thread an interrupt may be injected twice. A guest is run the way that hurts it less."""
-        return "tcg" if self.parallel else "tcg,thread=single"
+        one thread an interrupt may be injected twice. Guests are run the way that hurts them less."""
+        return "tcg,thread=single" if TURN_TAKERS.search(self.append) else "tcg"
 
     def image_path(self):
         name = "cupel-test" if self.tests_image() else "cupel"
