@@ -67,6 +67,20 @@ void panic(const char *fmt, ...)
 	arch_machine_exit(EXIT_CODE_PANIC);
 }
 
+void cannot_start(const char *fmt, ...)
+{
+	va_list ap;
+
+	do {
+		printk("cupel: cannot start: ");
+		va_start(ap, fmt);
+		vprintk(fmt, ap);
+		va_end(ap);
+		printk("\n");
+	} while (arch_console_next());
+	arch_machine_exit(EXIT_CODE_FAILED);
+}
+
 /* A fixed value until main() has stirred in the counter: never zero, and with a zero byte. */
 unsigned long __stack_chk_guard = 0x00f1c37a5e0d9b24UL;
 

@@ -251,8 +251,10 @@ static int read_config(void)
 		return -ENOENT;
 	}
 	configs = pages_alloc(size_to_order(MAX_VMS * sizeof(*configs)));
-	if (!configs)
+	if (!configs) {
+		printk("no VMs: no memory to read " CONFIG_FILE "\n");
 		return -ENOMEM;
+	}
 	if (config_parse_vms(f.data, f.size, configs, MAX_VMS, &nr_configs, &why, &line)) {
 		printk(CONFIG_FILE ": line %u: %s\n", line, why);
 		return -EINVAL;

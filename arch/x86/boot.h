@@ -50,7 +50,10 @@ __noreturn void x86_switch_stack(void *top, void (*fn)(void));
 
 /* start_console.c */
 void x86_console_early(void);
+/* The memory map and the command line have been read; the loader's page map is in use. */
 void x86_console_choose(void);
+/* The page map is ours now: the console's registers must be in it. */
+void x86_console_map(void);
 
 /* mm.c */
 #define BOOT_MAP_SIZE_2M GIB(4)

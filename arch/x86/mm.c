@@ -108,8 +108,8 @@ static void must_map(u64 pa, u64 end, u64 flags)
 	int err = pa < end ? map_range(pa, pa, end - pa, flags) : 0;
 
 	if (err)
-		panic("cannot map 0x%llx..0x%llx: error %d", (unsigned long long)pa,
-		      (unsigned long long)end, -err);
+		cannot_start("no memory to map 0x%llx..0x%llx: error %d", (unsigned long long)pa,
+			     (unsigned long long)end, -err);
 }
 
 /* RAM without page 0 and without the image, which has rights of its own. */

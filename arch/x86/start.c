@@ -87,13 +87,6 @@ static u32 boot_cpu_id(void)
 	return r.ebx ? r.edx : cpuid(1, 0).ebx >> CPUID_1_EBX_APIC_ID_SHIFT;
 }
 
-/* With what is known of the command line and the tables, so that the harness hears of it. */
-static __noreturn void cannot_start(const char *why)
-{
-	printk("cupel: cannot start: %s\n", why);
-	arch_machine_exit(1);
-}
-
 static int (*const loaders[])(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			      const char **why) = {
 	[BOOT_MULTIBOOT] = multiboot_read_platform,
@@ -113,16 +106,31 @@ static void read_firmware(u32 how, u32 info)
 		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());
 	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */
+	x86_console_choose();
 	if (err)
-		cannot_start(why);
+		cannot_start("%s", why);
 }
 
 static void reserve(paddr_t base, paddr_t end)
 {
 	base = ALIGN_DOWN(base, PAGE_SIZE);
 	if (platform_reserve_mem(&platform, base, ALIGN_UP(end, PAGE_SIZE) - base))
-		panic("cannot keep 0x%llx..0x%llx out of the free memory", (unsigned long long)base,
-		      (unsigned long long)end);
+		cannot_start("more holes in RAM than can be kept");
+}
+
+/* What is mapped later on is RAM: a module elsewhere could not be read any more. */
+static void keep_module(const struct module *m)
+{
+	paddr_t end = m->base + m->size;
+
+	for (u32 i = 0; i < nr_ram; i++) {
+		if (m->base >= ram[i].base && end <= ram[i].base + ram[i].size) {
+			reserve(m->base, end);
+			return;
+		}
+	}
+	cannot_start("module at 0x%llx..0x%llx is not in RAM", (unsigned long long)m->base,
+		     (unsigned long long)end);
 }
 
 /* RAM beyond the boot map can't be touched until it is mapped, so it is left out. */
@@ -137,8 +145,7 @@ static void keep_memory(void)
 	reserve(0, MIB(1)); /* BIOS data, EBDA, trampoline */
 	reserve((paddr_t)__image_start, (paddr_t)__image_end);
 	for (u32 i = 0; i < platform.nr_modules; i++)
-		reserve(platform.modules[i].base,
-			platform.modules[i].base + platform.modules[i].size);
+		keep_module(&platform.modules[i]);
 }
 
 void x86_start(u32 how, u32 info)
@@ -152,13 +159,13 @@ void x86_start(u32 how, u32 info)
 	keep_memory();
 	page_alloc_init(&platform);
 	x86_mm_init(ram, nr_ram);
-	x86_console_choose();
+	x86_console_map();
 	if (percpu_init(platform.nr_cpus))
-		panic("no memory for the areas of %u CPUs", platform.nr_cpus);
+		cannot_start("no memory for the areas of %u CPUs", platform.nr_cpus);
 	set_this_cpu_offset(percpu_offset[0]);
 	stack = x86_stack_map(0);
 	if (!stack)
-		panic("no memory for the first stack");
+		cannot_start("no memory for the first stack");
 	x86_switch_stack(stack, x86_start_on_stack);
 }
 
@@ -177,7 +184,7 @@ void x86_start_on_stack(void)
 	x86_smp_init();
 	err = x86_virt_cpu_init(&why);
 	if (err)
-		cannot_start(why);
+		cannot_start("%s", why);
 	arch_irq_enable();
 	cupel_main();
 }

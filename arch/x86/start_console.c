@@ -65,18 +65,35 @@ static bool parse_console(const char *s, struct uart_info *u)
 	return !strncmp(s, "mmio32:", 7) && !parse_u64(s + 7, &u->base) && u->base;
 }
 
-static void use_uart(const struct uart_info *u)
+static bool is_com1(const struct uart_info *u)
 {
-	if (u->kind == UART_16550_PIO) {
-		ns16550_console(u, &port_bus);
-		return;
+	return u->kind == com1.kind && u->base == com1.base;
+}
+
+/* Registers in the loader's page map, and not where RAM is. */
+static bool is_device(paddr_t base, u64 size)
+{
+	u64 limit = x86_boot_map_size();
+
+	for (u32 i = 0; i < platform.nr_mem; i++) {
+		const struct mem_range *m = &platform.mem[i];
+
+		if (base < m->base + m->size && base + size > m->base)
+			return false;
 	}
-	if (!arch_map_device(u->base, 8UL << u->reg_shift)) {
-		printk("console: 0x%llx is not a device address, staying on COM1\n",
-		       (unsigned long long)u->base);
-		return;
-	}
-	ns16550_console(u, &ns16550_mmio);
+	return base < limit && size <= limit - base;
+}
+
+static u64 uart_size(const struct uart_info *u)
+{
+	return 8UL << u->reg_shift;
+}
+
+static void stay_on_com1(void)
+{
+	printk("console: 0x%llx is not a device address, staying on COM1\n",
+	       (unsigned long long)platform.uart.base);
+	platform.uart = com1;
 }
 
 void x86_console_choose(void)
@@ -94,9 +111,31 @@ void x86_console_choose(void)
 	if (u.kind == UART_NONE)
 		u = com1;
 	platform.uart = u;
-	if (u.kind != com1.kind || u.base != com1.base) {
-		printk("console: goes on at %s 0x%llx\n", u.kind == com1.kind ? "port" : "address",
-		       (unsigned long long)u.base);
-		use_uart(&u);
+	if (u.kind == UART_16550 && !is_device(u.base, uart_size(&u)))
+		stay_on_com1();
+	if (is_com1(&platform.uart))
+		return;
+	printk("console: goes on at %s 0x%llx\n", u.kind == com1.kind ? "port" : "address",
+	       (unsigned long long)u.base);
+	ns16550_console(&u, u.kind == UART_16550 ? &ns16550_mmio : &port_bus);
+}
+
+void x86_console_map(void)
+{
+	const struct uart_info *u = &platform.uart;
+
+	if (u->kind == UART_16550 && !arch_map_device(u->base, uart_size(u))) {
+		x86_console_early();
+		stay_on_com1();
 	}
+}
+
+/* COM1, when the console has gone on from there. */
+bool arch_console_next(void)
+{
+	if (is_com1(&platform.uart) || platform.uart.kind == UART_NONE)
+		return false;
+	x86_console_early();
+	platform.uart = com1;
+	return true;
 }

@@ -218,15 +218,19 @@ static bool choose_x2apic(u64 base)
 
 void lapic_init(void)
 {
-	u64 base = rdmsr(MSR_APIC_BASE);
+	u64 base;
 
+	/* Also what a CPU says whose firmware has switched it off for good: SDM vol. 3A, 11.4.3. */
+	if (!(cpuid(1, 0).edx & CPUID_1_EDX_APIC))
+		cannot_start("this CPU has no local APIC (CPUID 1 EDX bit 9)");
+	base = rdmsr(MSR_APIC_BASE);
 	x2apic = choose_x2apic(base);
 	if (!x2apic) {
 		platform.x86.lapic_base = base & APIC_BASE_ADDR;
 		xapic_page = arch_map_device(base & APIC_BASE_ADDR, PAGE_SIZE);
 		if (!xapic_page)
-			panic("local APIC page 0x%llx lies in RAM",
-			      (unsigned long long)(base & APIC_BASE_ADDR));
+			cannot_start("local APIC page 0x%llx lies in RAM",
+				     (unsigned long long)(base & APIC_BASE_ADDR));
 	}
 	irq_set_chip(X86_VEC_TIMER, &lapic_chip, IRQ_PERCPU);
 	add_vector(X86_VEC_ERROR, error_interrupt);

@@ -165,7 +165,7 @@ static void find_frequencies(void)
 		return;
 	if (find_pm_timer(&r) && calibrate(&r))
 		return;
-	panic("no clock: CPUID 15h, HPET and PM timer are all missing or stand still");
+	cannot_start("no clock: CPUID 15h, HPET and PM timer are all missing or stand still");
 }
 
 /* What this CPU's timer was last set to and has not yet reached; all ones: nothing. */

@@ -19,6 +19,9 @@
  *   void cpu_relax(void)                        spin-wait hint
  *   u64 arch_counter(void)                      free-running counter, ordered against earlier loads
  *   void *pa_to_va(paddr_t) / paddr_t va_to_pa(const void *)   direct map only (identity), not stacks
+ *   bool arch_console_next(void)                make printk() go to a console that is known and did not
+ *                                               have the last line; false: there is none. Start of the
+ *                                               machine only
  *   ARCH_NAME                                   "arm64", "x86", "host"
  *   ARCH_LINK_ADDRESS                           what __image_start is before relocation
  *   struct arch_vm, struct arch_vcpu            (through asm/vcpu.h)

@@ -33,6 +33,11 @@ const char *build_id(void);
 
 /* Print cause, CPU and backtrace (and what the arch knows of registers), then end the machine. */
 __noreturn __cold void panic(const char *fmt, ...) __printf(1, 2);
+/*
+ * The machine, its firmware or its loader is not what Cupel needs: one line with the reason on every
+ * console that is known, and the end. Boot CPU, before cupel_main(); for our own faults there is panic().
+ */
+__noreturn __cold void cannot_start(const char *fmt, ...) __printf(1, 2);
 /* Give the console to a panicking CPU, whoever holds its lock. */
 void console_force_unlock(void);
 void print_backtrace(void);

@@ -80,6 +80,11 @@ static inline void host_pause(void)
 }
 #endif
 
+static inline bool arch_console_next(void)
+{
+	return false;
+}
+
 static inline void cpu_relax(void)
 {
 	if (host_irqs_on)

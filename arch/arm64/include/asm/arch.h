@@ -40,6 +40,11 @@ static inline bool arch_irqs_enabled(void)
 	return !(read_sysreg(daif) & PSR_I);
 }
 
+static inline bool arch_console_next(void)
+{
+	return false;
+}
+
 static inline void cpu_relax(void)
 {
 	__asm__ volatile("yield" : : : "memory");

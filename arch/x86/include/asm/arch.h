@@ -50,6 +50,8 @@ static inline bool arch_irqs_enabled(void)
 	return x86_read_rflags() & X86_RFLAGS_IF;
 }
 
+bool arch_console_next(void);
+
 static inline void cpu_relax(void)
 {
 	__asm__ volatile("pause" ::: "memory");
