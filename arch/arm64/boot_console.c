@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which UART is the console: what the device tree's stdout-path says, unless the command line says
- * otherwise. A word that makes no sense leaves the former in place and says so.
+ * Which UARTs are consoles: what firmware says (or, if it names none, a PL011 that is found), and those that
+ * the command line names. A word that makes no sense says so and changes nothing.
  */
 #include "../../drivers/uart/ns16550.h"
-#include "../../drivers/uart/pl011.h"
+#include "../../drivers/uart/polled.h"
 
 #include <asm/boot.h>
 #include <cupel/arch.h>
@@ -13,42 +13,58 @@
 #include <cupel/printk.h>
 #include <string.h>
 
-static const struct uart_info early_guess = { .kind = UART_PL011, .base = CONFIG_EARLY_PL011 };
+struct uart_info boot_uarts[BOOT_MAX_UARTS];
+u32 boot_nr_uarts;
 
-static bool use_uart(const struct uart_info *u)
+static bool start_uart(const struct uart_info *u)
 {
 	switch (u->kind) {
-	case UART_PL011: return pl011_console(u);
-	case UART_16550:
-		if (!arch_map_device(u->base, 8UL << u->reg_shift))
-			return false;
-		ns16550_console(u, &ns16550_mmio);
-		return true;
-	case UART_BCM_MINI:
+	case UART_PL011:
+	case UART_SBSA:
 	case UART_CADENCE:
-	case UART_IMX:
+	case UART_IMX: return polled_console(u);
+	case UART_16550: ns16550_console(u, &ns16550_mmio); return true;
+	case UART_BCM_MINI: ns16550_bcm_mini(u); return true;
 	case UART_16550_PIO:
 	case UART_NONE: break;
 	}
 	return false;
 }
 
-void boot_console_firmware(void)
+/* It is a console from now on, beside those that are there. False when it can't be. */
+static bool use_uart(const struct uart_info *u)
 {
-	if (!use_uart(&platform.uart) && !use_uart(&early_guess))
-		boot_early_puts("Cupel: no console that firmware names can be used\r\n");
+	if (u->kind == UART_NONE || boot_nr_uarts == BOOT_MAX_UARTS ||
+	    !arch_map_device(u->base, BOOT_UART_SIZE) || !start_uart(u))
+		return false;
+	boot_uarts[boot_nr_uarts++] = *u;
+	return true;
 }
 
-/* "pl011:0x09000000", "mmio:…" and "mmio32:…" (a 16550 with registers 1 and 4 bytes apart) */
+/* No harm is done when there is no UART at all: the command line may still name one. */
+void boot_console_firmware(void)
+{
+	struct uart_info guess = { .kind = UART_PL011 };
+
+	if (use_uart(&platform.uart))
+		return;
+	boot_early_map_uarts();
+	guess.base = boot_early_uart(0);
+	if (guess.base)
+		(void)use_uart(&guess);
+}
+
+/* "KIND:ADDRESS"; the 16550's registers are one or four bytes apart. */
 static bool parse_console(const char *s, struct uart_info *u)
 {
 	static const struct {
-		const char *prefix;
-		struct uart_info uart;
+		char prefix[9];
+		u8 kind, reg_width, reg_shift;
 	} kinds[] = {
-		{ "pl011:", { .kind = UART_PL011, .reg_width = 4 } },
-		{ "mmio:", { .kind = UART_16550, .reg_width = 1 } },
-		{ "mmio32:", { .kind = UART_16550, .reg_width = 4, .reg_shift = 2 } },
+		{ "pl011:", UART_PL011 },	 { "mmio:", UART_16550, 1 },
+		{ "mmio32:", UART_16550, 4, 2 }, { "mini:", UART_BCM_MINI, 4, 2 },
+		{ "cadence:", UART_CADENCE },	 { "imx:", UART_IMX },
+		{ "sbsa:", UART_SBSA },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -56,7 +72,9 @@ static bool parse_console(const char *s, struct uart_info *u)
 
 		if (strncmp(s, kinds[i].prefix, n))
 			continue;
-		*u = kinds[i].uart;
+		u->kind = kinds[i].kind;
+		u->reg_width = kinds[i].reg_width;
+		u->reg_shift = kinds[i].reg_shift;
 		return !parse_u64(s + n, &u->base);
 	}
 	return false;
@@ -71,18 +89,21 @@ static bool in_ram(paddr_t pa)
 	return false;
 }
 
-void boot_console_cmdline(void)
+static bool add_console(const char *key, const char *word, void *arg)
 {
-	const char *word = cmdline_get("console");
 	struct uart_info u = { .kind = UART_NONE };
 
-	if (!word)
-		return;
-	if (!parse_console(word, &u)) {
-		printk("console=%s is not known: pl011:N, mmio:N or mmio32:N\n", word);
-	} else if (in_ram(u.base) || !use_uart(&u)) {
+	if (strcmp(key, "console"))
+		return true;
+	if (!parse_console(word, &u))
+		printk("console=%s is not known: pl011:N, sbsa:N, mmio:N, mmio32:N, mini:N, cadence:N, imx:N\n",
+		       word);
+	else if (in_ram(u.base) || !use_uart(&u))
 		printk("console=%s: no device can be there\n", word);
-	} else {
-		platform.uart = u;
-	}
+	return true;
+}
+
+void boot_console_cmdline(void)
+{
+	cmdline_walk(add_console, NULL);
 }

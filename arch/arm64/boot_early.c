@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * C that runs before anything is known of the machine, most of it with the MMU off: no atomics, no
- * locks, no printk(), no unaligned access. It says why it can't go on through the UART that was guessed
- * at build time, or maps just enough for the device tree to be read.
+ * locks, no printk(), no unaligned access. It says why it can't go on wherever boot_puts.S finds a UART,
+ * or maps just enough for the device tree to be read.
  */
 #include <asm/boot.h>
 #include <asm/mm.h>
 #include <asm/sysreg.h>
 #include <cupel/mm.h>
+#include <cupel/platform.h>
+#include <cupel/printk.h>
 
-/* Root; image 5, device tree 3, early UART 3, console 3, arena of mm_init() 3, and two to spare. */
-#define EARLY_TABLES 20
+/* Root; image 5, device tree 3, three consoles or where one may be 9, arena of mm_init() 3. */
+#define EARLY_TABLES 21
 
 static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
 static u32 early_tables_used;
@@ -33,8 +35,34 @@ static void early_put_hex(u64 value)
 	boot_early_puts(text);
 }
 
+void boot_early_map_uarts(void)
+{
+	for (const u32 *uart = boot_early_uarts; *uart; uart++) {
+		u32 i = 0;
+
+		while (i < platform.nr_mem && *uart - platform.mem[i].base >= platform.mem[i].size)
+			i++;
+		if (i == platform.nr_mem) /* whole blocks: that takes fewest tables */
+			(void)pgtable_map(&host_pgtable, ALIGN_DOWN(*uart, MIB(2)),
+					  ALIGN_DOWN(*uart, MIB(2)), MIB(2), MAP_DEVICE);
+	}
+}
+
 void boot_early_trap(u64 esr, u64 elr, u64 far)
 {
+	static bool before;
+
+	if (before) /* it is telling of the first one that failed */
+		boot_halt();
+	before = true;
+	if (boot_nr_uarts) {
+		console_force_unlock();
+		printk("Cupel: exception during boot: esr 0x%lx pc 0x%lx (image +0x%lx) address 0x%lx; halted\n",
+		       esr, elr, elr - (u64)__image_start, far);
+		boot_halt();
+	}
+	if (read_sysreg(sctlr_el2) & SCTLR_M)
+		boot_early_map_uarts();
 	boot_early_puts("\r\nCupel: exception before the console was up: esr ");
 	early_put_hex(esr);
 	boot_early_puts(" pc ");
@@ -56,7 +84,7 @@ static void early_map(paddr_t from, paddr_t to)
 }
 
 /*
- * Tables for the image, the blocks the device tree may lie in, and the guessed UART. They are thrown
+ * Tables for the image and the blocks the device tree may lie in. They are thrown
  * away by mm_init(), so rights are not split yet. A pointer that can't be a device tree is not mapped;
  * boot_main() says so.
  */
@@ -71,9 +99,6 @@ const struct mmu_regs *boot_early_mmu(paddr_t fdt)
 	early_map((paddr_t)__image_start, (paddr_t)__image_end);
 	if (fdt && fdt_block >> (VA_BITS - 1) == 0)
 		early_map(fdt_block, fdt_block + MIB(2) + FDT_MAX_SIZE);
-	/* On a board that has RAM there, and one of the above in it, the guess is no console. */
-	(void)pgtable_map(&host_pgtable, CONFIG_EARLY_PL011, CONFIG_EARLY_PL011, PAGE_SIZE,
-			  MAP_DEVICE);
 	pgtable_regs(&host_pgtable, &early_regs);
 	return &early_regs;
 }

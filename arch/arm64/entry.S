@@ -7,8 +7,6 @@
 #include <asm/boot.h>
 #include <asm/sysreg.h>
 
-#include "../../drivers/uart/pl011.h"
-
 	.macro	adr_l reg, sym
 	adrp	\reg, \sym
 	add	\reg, \reg, :lo12:\sym
@@ -88,23 +86,6 @@ wrong_el:
 	bl	boot_early_puts
 	b	boot_halt
 
-/* void boot_early_puts(const char *s): polled, bounded, in registers only. */
-	.globl	boot_early_puts
-	.hidden	boot_early_puts
-boot_early_puts:
-	mov_w32	x1, CONFIG_EARLY_PL011
-1:	ldrb	w2, [x0], #1
-	cbz	w2, 4f
-	mov	w3, #0x100000
-2:	ldr	w4, [x1, #PL011_FR]
-	tst	w4, #PL011_FR_TXFF
-	b.eq	3f
-	subs	w3, w3, #1
-	b.ne	2b
-3:	str	w2, [x1, #PL011_DR]
-	b	1b
-4:	ret
-
 /* void boot_halt(void) */
 	.globl	boot_halt
 	.hidden	boot_halt
@@ -181,6 +162,24 @@ call_on_stack:
 	mov	x30, xzr
 	br	x0
 
+/*
+ * From a spin table (Linux, Documentation/arch/arm64/booting.rst), MMU off, with nothing in x0. Whoever
+ * comes late must find its own struct secondary_boot, not that of the CPU that is being started meanwhile.
+ */
+	.globl	secondary_spin_entry
+	.hidden	secondary_spin_entry
+secondary_spin_entry:
+	mrs	x2, mpidr_el1
+	ubfx	x1, x2, #0, #24		/* MPIDR_AFFINITY_MASK */
+	ubfx	x2, x2, #32, #8
+	orr	x1, x1, x2, lsl #32
+	adr_l	x0, secondary_list - SECONDARY_NEXT
+1:	ldr	x0, [x0, #SECONDARY_NEXT]
+	cbz	x0, 2f
+	ldr	x2, [x0, #SECONDARY_HWID]
+	cmp	x1, x2
+	b.ne	1b
+
 /* PSCI CPU_ON comes here with the MMU off and x0 = struct secondary_boot. */
 	.globl	secondary_entry
 	.hidden	secondary_entry
@@ -206,6 +205,8 @@ secondary_entry:
 /* In force until trap_cpu_init(): whatever comes is fatal and is told in raw numbers. */
 	.section .text.vectors, "ax"
 	.balign	2048
+	.globl	early_vectors
+	.hidden	early_vectors
 early_vectors:
 	.rept	16
 	.balign	128
@@ -213,6 +214,9 @@ early_vectors:
 	.endr
 
 early_exception:
+	adr_l	x3, boot_probe_failed	/* boot_puts.S looks whether a UART is there */
+	cmp	x18, x3
+	b.eq	boot_probe_failed
 	adr_l	x3, boot_stack_top
 	mov	sp, x3
 	mrs	x0, esr_el2

@@ -103,8 +103,8 @@ static void map_platform(struct pgtable *pt)
 
 		must_map(pt, m->base, m->base + m->size, MAP_RO, "module");
 	}
-	if (platform.uart.kind != UART_NONE)
-		must_map(pt, platform.uart.base, platform.uart.base + PAGE_SIZE, MAP_DEVICE,
+	for (u32 i = 0; i < boot_nr_uarts; i++)
+		must_map(pt, boot_uarts[i].base, boot_uarts[i].base + BOOT_UART_SIZE, MAP_DEVICE,
 			 "console");
 }
 
@@ -165,6 +165,18 @@ u64 mm_map_stack(u32 cpu, void **base)
 		return 0;
 	}
 	return bottom + STACK_SIZE;
+}
+
+volatile u64 *mm_map_release(u32 cpu, paddr_t pa)
+{
+	u64 va = STACK_WINDOW + (u64)NR_CPUS * STACK_SLOT + (u64)cpu * PAGE_SIZE;
+	u64 offset = pa % PAGE_SIZE;
+	int r;
+
+	spin_lock(&mm_lock);
+	r = pgtable_map(&host_pgtable, va, pa - offset, PAGE_SIZE, MAP_DEVICE);
+	spin_unlock(&mm_lock);
+	return r ? NULL : (volatile u64 *)(va + offset);
 }
 
 bool mm_on_stack(u32 cpu, u64 va)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Secondary CPUs: started one at a time through PSCI, each with a stack and per-CPU area of its own.
+ * Secondary CPUs: started one at a time, through PSCI or a spin table, each with a stack and per-CPU area
+ * of its own.
  * One that is late finds out that nobody waits any more and switches itself off again: it never joins
  * behind core's back.
  */
@@ -24,11 +25,17 @@ enum secondary_state { SECONDARY_STARTING, SECONDARY_RUNNING, SECONDARY_GIVEN_UP
 
 _Static_assert(offsetof(struct secondary_boot, mmu) == SECONDARY_MMU, "SECONDARY_MMU");
 _Static_assert(offsetof(struct secondary_boot, stack_top) == SECONDARY_STACK, "SECONDARY_STACK");
+_Static_assert(offsetof(struct secondary_boot, hwid) == SECONDARY_HWID, "SECONDARY_HWID");
+_Static_assert(offsetof(struct secondary_boot, next) == SECONDARY_NEXT, "SECONDARY_NEXT");
 
-/* To the point of coherency: it is read with the MMU off. Fits in one line of 64 bytes. */
-static void clean_to_memory(const void *p)
+struct secondary_boot *secondary_list;
+
+/* To the point of coherency: it is read with the MMU off. No line is shorter than 16 bytes. */
+static void clean_to_memory(const void *p, size_t size)
 {
-	__asm__ volatile("dc cvac, %0\n\tdsb sy" : : "r"(p) : "memory");
+	for (u64 at = (u64)p; at < (u64)p + size; at += 16)
+		__asm__ volatile("dc cvac, %0" : : "r"(at) : "memory");
+	dsb(sy);
 }
 
 static bool claim(struct secondary_boot *b, enum secondary_state to)
@@ -39,16 +46,53 @@ static bool claim(struct secondary_boot *b, enum secondary_state to)
 	return atomic_cmpxchg_full(&b->state, &starting, to);
 }
 
+/* Once one has not come the others are given less: there may be hundreds. */
 static int wait_online(u32 cpu, struct secondary_boot *b)
 {
-	u64 deadline = arch_counter() + ns_to_ticks(START_TIMEOUT_NS);
+	static u64 patience_ns = START_TIMEOUT_NS;
+	u64 deadline = arch_counter() + ns_to_ticks(patience_ns);
 
 	while (!cpu_online(cpu)) {
 		cpu_relax();
-		if (arch_counter() > deadline && claim(b, SECONDARY_GIVEN_UP))
-			return -ETIMEDOUT;
+		if (arch_counter() <= deadline || !claim(b, SECONDARY_GIVEN_UP))
+			continue;
+		patience_ns = START_TIMEOUT_NS / 10;
+		return -ETIMEDOUT;
 	}
 	return 0;
+}
+
+/*
+ * Listed before it is told where to go (the DSB in clean_to_memory() is between the two), and for good:
+ * it may come when nobody waits any more, unless it can still be stopped.
+ */
+static int spin_table_start(u32 cpu, struct secondary_boot *b)
+{
+	volatile u64 *release = mm_map_release(cpu, platform.cpus[cpu].release_addr);
+	int r;
+
+	if (!release)
+		return -ENOMEM;
+	b->next = secondary_list;
+	clean_to_memory(b, sizeof(*b));
+	secondary_list = b;
+	clean_to_memory(&secondary_list, sizeof(secondary_list));
+	*release = va_to_pa(secondary_spin_entry);
+	dsb(sy);
+	__asm__ volatile("sev" : : : "memory");
+	r = wait_online(cpu, b);
+	if (r)
+		*release = 0;
+	return r;
+}
+
+static int psci_start(u32 cpu, struct secondary_boot *b)
+{
+	int r;
+
+	clean_to_memory(b, sizeof(*b));
+	r = psci_cpu_on(platform.cpus[cpu].hwid, va_to_pa(secondary_entry), va_to_pa(b));
+	return r ? r : wait_online(cpu, b);
 }
 
 int arch_cpu_start(u32 cpu)
@@ -68,9 +112,9 @@ int arch_cpu_start(u32 cpu)
 	b->stack_top = top;
 	b->cpu = cpu;
 	b->state = SECONDARY_STARTING;
-	clean_to_memory(b);
-	r = psci_cpu_on(platform.cpus[cpu].hwid, va_to_pa(secondary_entry), va_to_pa(b));
-	return r ? r : wait_online(cpu, b);
+	b->hwid = platform.cpus[cpu].hwid;
+	return platform.cpus[cpu].method == CPU_METHOD_SPIN_TABLE ? spin_table_start(cpu, b) :
+								    psci_start(cpu, b);
 }
 
 void secondary_main(struct secondary_boot *b)

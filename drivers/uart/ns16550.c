@@ -23,6 +23,8 @@ static u8 mmio_bus_read(const struct uart_info *u, u32 reg)
 {
 	if (u->reg_width == 4)
 		return (u8)mmio_read32(mmio_reg(u, reg));
+	if (u->reg_width == 2)
+		return (u8)mmio_read16(mmio_reg(u, reg));
 	return mmio_read8(mmio_reg(u, reg));
 }
 
@@ -30,13 +32,15 @@ static void mmio_bus_write(const struct uart_info *u, u32 reg, u8 value)
 {
 	if (u->reg_width == 4)
 		mmio_write32(mmio_reg(u, reg), value);
+	else if (u->reg_width == 2)
+		mmio_write16(mmio_reg(u, reg), value);
 	else
 		mmio_write8(mmio_reg(u, reg), value);
 }
 
 const struct ns16550_bus ns16550_mmio = { mmio_bus_read, mmio_bus_write };
 
-static void send(char ch)
+static void console_putc(struct console *c, char ch)
 {
 	static u32 patience = SPIN_LIMIT; /* under the console's lock; none for a UART that hung */
 	u32 left = patience;
@@ -45,13 +49,6 @@ static void send(char ch)
 		left--;
 	patience = left ? SPIN_LIMIT : 0;
 	uart_bus->write(&uart, NS16550_THR, (u8)ch);
-}
-
-static void console_putc(struct console *c, char ch)
-{
-	if (ch == '\n')
-		send('\r');
-	send(ch);
 }
 
 static int console_getc_16550(struct console *c)
@@ -94,4 +91,14 @@ void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus)
 	uart_bus = bus;
 	if (first)
 		console_register(&console_16550);
+}
+
+void ns16550_bcm_mini(const struct uart_info *u)
+{
+	volatile char *base = (volatile char *)u->base;
+	volatile char *enables = base - NS16550_BCM_ENABLES;
+
+	mmio_write32(enables, mmio_read32(enables) | NS16550_BCM_ENABLE_UART);
+	ns16550_console(u, &ns16550_mmio);
+	mmio_write32(base + NS16550_BCM_CNTL, NS16550_BCM_CNTL_BOTH);
 }

@@ -34,6 +34,12 @@
 
 #define NS16550_BAUD 115200
 
+/* The mini-UART: BCM2835 ARM Peripherals, 2.1 and 2.2.2. What switches it on lies below its base. */
+#define NS16550_BCM_ENABLES	0x3c
+#define NS16550_BCM_ENABLE_UART 0x01
+#define NS16550_BCM_CNTL	0x20
+#define NS16550_BCM_CNTL_BOTH	0x03
+
 /* How a register is reached; `reg` is 0..7. Port access comes from the architecture that has ports. */
 struct ns16550_bus {
 	u8 (*read)(const struct uart_info *u, u32 reg);
@@ -48,5 +54,7 @@ extern const struct ns16550_bus ns16550_mmio;
  * clock_hz = 0 keeps the speed that firmware set.
  */
 void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus);
+/* The same for Raspberry Pi's mini-UART, whose whole page is mapped: a 16550 once it has been switched on. */
+void ns16550_bcm_mini(const struct uart_info *u);
 
 #endif

@@ -39,15 +39,4 @@
 #define PL011_INT_TX 0x020
 #define PL011_INT_RT 0x040
 
-#ifndef __ASSEMBLY__
-#include <cupel/types.h>
-
-struct uart_info;
-/*
- * Make the UART the console; a second call moves the console to another one. arch_map_device() must
- * work by now; false when it can't map the registers.
- */
-bool pl011_console(const struct uart_info *u);
-#endif
-
 #endif

@@ -27,12 +27,13 @@ struct module { /* an archive or other file the loader put in memory */
 
 enum uart_kind {
 	UART_NONE,
-	UART_PL011, /* SBSA's generic UART is a subset of it */
+	UART_PL011,
 	UART_16550,
 	UART_16550_PIO,
 	UART_BCM_MINI, /* Raspberry Pi's auxiliary UART: a 16550 of sorts */
 	UART_CADENCE,
 	UART_IMX,
+	UART_SBSA, /* of the PL011 the registers that matter while it runs */
 };
 
 struct uart_info {

@@ -16,7 +16,7 @@
 /* Linux takes 2 MiB at most; QEMU makes slightly more of a -dtb that it once dumped itself. */
 #define FDT_MAX_SIZE MIB(4)
 
-/* Tried until firmware has named a console: the PL011 of QEMU's virt machine. */
+/* The first place where a PL011 is looked for before firmware has named a console: that of QEMU's virt. */
 #ifndef CONFIG_EARLY_PL011
 #define CONFIG_EARLY_PL011 0x09000000
 #endif
@@ -24,6 +24,8 @@
 /* struct secondary_boot, read by a CPU whose MMU is still off */
 #define SECONDARY_MMU	0 /* struct mmu_regs */
 #define SECONDARY_STACK 40
+#define SECONDARY_HWID	56
+#define SECONDARY_NEXT	64
 
 /* struct trap_frame, pushed by trap_entry.S */
 #define FRAME_SP   248
@@ -38,6 +40,7 @@
 
 #ifndef __ASSEMBLY__
 #include <cupel/mm.h> /* __image_start, __image_end */
+#include <cupel/platform.h>
 #include <cupel/types.h>
 
 /* The registers that make a translation regime; the same on every CPU. */
@@ -51,6 +54,8 @@ struct secondary_boot {
 	u64 stack_top;
 	u32 cpu;
 	u32 state; /* enum secondary_state */
+	u64 hwid;
+	struct secondary_boot *next; /* in secondary_list */
 };
 
 struct trap_frame {
@@ -65,23 +70,38 @@ extern char __text_start[], __text_end[], __rodata_start[], __rodata_end[], __da
 void mmu_switch(const struct mmu_regs *r);
 __noreturn void call_on_stack(__noreturn void (*fn)(void), u64 stack_top);
 void secondary_entry(void);
-/* To the UART guessed at build time; callable from the first instruction on. Lines end in "\r\n". */
-void boot_early_puts(const char *s);
+void secondary_spin_entry(void);
 __noreturn void boot_halt(void);
+
+/*
+ * boot_puts.S: to each PL011 that is where it may be; callable from the first instruction on, before
+ * trap_cpu_init(). Lines end in "\r\n". With the MMU on boot_early_map_uarts() comes first.
+ */
+void boot_early_puts(const char *s);
+u64 boot_early_uart(u64 after);
+extern const u32 boot_early_uarts[];
 
 /* boot.c, boot_early.c, called from entry.S */
 const struct mmu_regs *boot_early_mmu(paddr_t fdt);
 __noreturn void boot_main(paddr_t fdt, u64 counter);
 __noreturn void boot_early_trap(u64 esr, u64 elr, u64 far);
 
+/* boot_early.c: map where boot_early_puts() looks, except what is known to be RAM */
+void boot_early_map_uarts(void);
+
 /* boot_cpu.c */
 void boot_read_ids(void);
 
-/* boot_console.c: what firmware names, or the early guess; then what the command line wants */
+/* boot_console.c: what firmware names, or else a PL011 that is there; then what the command line adds */
 void boot_console_firmware(void);
 void boot_console_cmdline(void);
+#define BOOT_MAX_UARTS 3
+#define BOOT_UART_SIZE 0x100 /* all that any of the drivers uses of one */
+extern struct uart_info boot_uarts[BOOT_MAX_UARTS]; /* the consoles */
+extern u32 boot_nr_uarts;
 
 /* smp.c */
+extern struct secondary_boot *secondary_list; /* those in spin tables, late ones included; cleaned to memory */
 __noreturn void secondary_main(struct secondary_boot *b);
 
 /* trap.c */

@@ -67,6 +67,11 @@ extern struct mmu_regs host_mmu;
 
 /* Map a stack for `cpu` in the window; its top, or 0 when out of memory. *base is its lowest byte. */
 u64 mm_map_stack(u32 cpu, void **base);
+/*
+ * The word in a spin table that `cpu` waits for, page 0 included, as a device: what is written is what a
+ * CPU without caches reads. NULL when it can't be mapped.
+ */
+volatile u64 *mm_map_release(u32 cpu, paddr_t pa);
 /* Whether va is in the mapped half of `cpu`'s stack slot; whether it is in the guard of any. */
 bool mm_on_stack(u32 cpu, u64 va);
 bool mm_in_guard(u64 va);
