@@ -44,6 +44,7 @@ static int storm_make(const struct storm *s, u32 irqstate)
 	snprintf(line, sizeof(line), "messages=%lu", s->messages);
 	bench_vm_config(&c, "pingpong", s->vcpus, line);
 	c.irqchip = s->irqchip;
+	c.irqchip_said = true;
 	c.irqstate = irqstate;
 	for (u32 i = 0; i < s->vms; i++) {
 		snprintf(c.name, sizeof(c.name), "pingpong%u", i);
@@ -187,7 +188,8 @@ int overcommit_run(const char *bench, u32 vms)
 	int err = bench_words("irqstate", load_irqstates, "locked,percpu", &s.irqstate);
 
 	if (!err)
-		err = bench_words("irqchip", load_irqchips, "full", &irqchip);
+		err = load_irqchip_words(arch_has_irqchip(IRQCHIP_FULL) ? "full" : "external",
+					 &irqchip);
 	if (!err)
 		err = bench_numbers("vcpus", 128, list, 1, &nr);
 	if (!err)

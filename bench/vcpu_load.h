@@ -12,6 +12,9 @@
 extern const char *const load_irqchips[];
 extern const char *const load_irqstates[];
 
+/* irqchip=LIST, or else `fallback`. -EINVAL, with a line, for one that this machine has not. */
+int load_irqchip_words(const char *fallback, struct bench_choice *c);
+
 /* What a VM's vCPUs have counted, and what was counted on the active-state path meanwhile. */
 struct load_counts {
 	u64 loads, active_writes, host_irqs, guest_ticks;

@@ -199,8 +199,8 @@ static int check_config(const struct vm_config *c, const char **why)
 	*why = "memory is not a whole number of pages";
 	if (!c->memory || !IS_ALIGNED(c->memory, PAGE_SIZE))
 		return -EINVAL;
-	*why = "no such irqchip= on this architecture";
-	if (!arch_has_irqchip(c->irqchip))
+	*why = "this machine has not what its irqchip= needs";
+	if (c->irqchip_said && !arch_has_irqchip(c->irqchip))
 		return -EOPNOTSUPP;
 	*why = "pinned to a CPU that is not online";
 	for (u32 i = 0; i < c->nr_pin; i++) {
@@ -241,6 +241,8 @@ struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_siz
 	if (!vm)
 		return NULL;
 	vm->config = *c;
+	if (!arch_has_irqchip(c->irqchip))
+		vm->config.irqchip = IRQCHIP_EXTERNAL;
 	vm->id = atomic_fetch_add_relaxed(&next_vm_id, 1);
 	vm->lock.name = "vm";
 	vm->slots_lock.name = "slots";

@@ -104,6 +104,7 @@ static const char *set_irqchip(struct vm_config *vm, const char *value)
 	if (i < 0)
 		return "irqchip= is neither full nor external";
 	vm->irqchip = (enum irqchip_kind)i;
+	vm->irqchip_said = true;
 	return NULL;
 }
 

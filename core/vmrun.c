@@ -132,6 +132,9 @@ static struct vm *make_vm(const struct vm_config *c)
 		end_result(c->name, false, why);
 		return NULL;
 	}
+	if (vm->config.irqchip != c->irqchip)
+		printk("vm %s: irqchip=external, since this machine can't do irqchip=full\n",
+		       c->name);
 	vm->on_report = on_report;
 	vm->on_stop = on_stop;
 	return vm;

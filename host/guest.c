@@ -97,6 +97,11 @@ void arch_vcpu_dump(struct vcpu *v)
 {
 }
 
+const char *arch_timer_state(void)
+{
+	return "active";
+}
+
 bool arch_has_irqchip(enum irqchip_kind kind)
 {
 	return kind == IRQCHIP_FULL;

@@ -13,14 +13,14 @@
 #define MAX_DEPTH   16 /* of buses between a device and the root */
 #define NAME_LENGTH 64
 
-enum { DEV_GICV3, DEV_GICV2, DEV_TIMER, DEV_PSCI, NR_DEVICES };
+enum { DEV_GICV3, DEV_GICV2, DEV_BCM2836, DEV_TIMER, DEV_PSCI, NR_DEVICES };
 
 struct reader {
 	const void *fdt;
 	struct platform *p;
 	const char *why;
 	int device[NR_DEVICES]; /* node offsets, -1 = none */
-	int gic; /* the one of the two that is used */
+	int gic; /* the one of the three that is used */
 	int child, parent; /* what parent_of() found last: libfdt walks the whole tree for it */
 };
 
@@ -185,6 +185,7 @@ static const char *const device_names[NR_DEVICES][5] = {
 	[DEV_GICV3] = { "arm,gic-v3" },
 	[DEV_GICV2] = { "arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a9-gic",
 			"arm,cortex-a7-gic" },
+	[DEV_BCM2836] = { "brcm,bcm2836-l1-intc" },
 	[DEV_TIMER] = { "arm,armv8-timer", "arm,armv7-timer" },
 	[DEV_PSCI] = { "arm,psci-1.0", "arm,psci-0.2" },
 };
@@ -465,19 +466,25 @@ static int read_chosen(struct reader *r)
 
 /* --- Interrupt controller, timer, PSCI ------------------------------------------------------ */
 
-/* Entry `index` of "interrupts" as an INTID; 0 when it is not there. "#interrupt-cells" is the GIC's. */
+/*
+ * Entry `index` of "interrupts" as an INTID; 0 when it is not there. "#interrupt-cells" is the GIC's. A
+ * BCM2836 has no kinds, and its numbers are those of its sources: they follow the SGIs.
+ */
 static u32 read_intid(const struct reader *r, int node, u32 index)
 {
+	bool bcm = r->p->gic.kind == GIC_BCM2836;
 	u32 cells, kind, number;
 	int len;
 	const fdt32_t *list = fdt_getprop(r->fdt, node, "interrupts", &len);
 
-	if (r->gic < 0 || !prop_u32(r, r->gic, "#interrupt-cells", &cells) || cells < 3 || cells > 4)
+	if (r->gic < 0 || !prop_u32(r, r->gic, "#interrupt-cells", &cells))
+		return 0;
+	if (bcm ? cells < 1 || cells > 2 : cells < 3 || cells > 4)
 		return 0;
 	if (!list || (index + 1) * cells > (u32)len / 4)
 		return 0;
-	kind = fdt32_ld(list + index * cells);
-	number = fdt32_ld(list + index * cells + 1);
+	kind = bcm ? 1 : fdt32_ld(list + index * cells);
+	number = fdt32_ld(list + index * cells + !bcm);
 	if (kind == 1)
 		return number < 16 ? number + 16 : 0;
 	return kind == 0 && number < 988 ? number + 32 : 0;
@@ -523,6 +530,14 @@ static int read_gicv2(struct reader *r)
 	return err == -ENOENT ? 0 : err;
 }
 
+static int read_bcm2836(struct reader *r)
+{
+	int err = read_reg(r, r->gic, 0, &r->p->gic.local);
+
+	r->p->gic.kind = GIC_BCM2836;
+	return err == -ENOENT ? bad(r, -EINVAL, "a BCM2836 without a reg") : err;
+}
+
 static int read_gic(struct reader *r)
 {
 	int err;
@@ -533,6 +548,9 @@ static int read_gic(struct reader *r)
 	} else if (r->device[DEV_GICV2] >= 0) {
 		r->gic = r->device[DEV_GICV2];
 		err = read_gicv2(r);
+	} else if (r->device[DEV_BCM2836] >= 0) {
+		r->gic = r->device[DEV_BCM2836];
+		err = read_bcm2836(r);
 	} else {
 		return 0;
 	}

@@ -69,10 +69,10 @@ static const struct gic_driver *choose(const char **why)
 	switch (platform.gic.kind) {
 	case GIC_V3: return &gicv3_driver;
 	case GIC_V2: return &gicv2_driver;
-	case GIC_BCM2836:
+	case GIC_BCM2836: return &bcm2836_driver;
 	case GIC_NONE: break;
 	}
-	*why = "firmware names no GICv3 or GICv2";
+	*why = "firmware names no GICv3, GICv2 or BCM2836";
 	return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The machine's interrupt controller: GICv3 or GICv2, whichever firmware names. The end of an
+ * The machine's interrupt controller: GICv3, GICv2 or a BCM2836's, whichever firmware names. The end of an
  * interrupt is split (EOImode 1): gic_eoi() only drops the running priority, so that a forwarded
  * interrupt stays active until its guest, or gic_deactivate(), ends it.
  */
@@ -19,6 +19,11 @@
 
 extern bool gic_v3; /* set by gic_init(), read-only afterwards */
 extern volatile char *gicc_base; /* GICv2 CPU interface, banked per CPU */
+
+/* INTIDs of a BCM2836's timers: CNTPS, CNTPNS, CNTHP, CNTV */
+#define BCM2836_TIMERS 16
+/* On a machine without GIC: what waits on this CPU, as gic_ack() does; nothing is to be ended. */
+u32 bcm2836_ack(void);
 
 /*
  * The highest pending interrupt becomes active. What comes back is for gic_intid(), gic_eoi() and
@@ -85,7 +90,7 @@ struct gic_driver {
 	void (*send_sgi)(u32 cpu, u32 sgi);
 	void (*send_sgi_others)(u32 sgi);
 };
-extern const struct gic_driver gicv2_driver, gicv3_driver;
+extern const struct gic_driver gicv2_driver, gicv3_driver, bcm2836_driver;
 
 /* Shared by both drivers: one bit, or the whole bank, of the registers at the same offsets. */
 static inline void gic_write_bit(volatile char *bank, u32 offset, u32 irq)

@@ -399,8 +399,6 @@ static const char *cannot(const struct vm *vm)
 		return "a GICv2 guest has at most 8 vCPUs";
 	if (vm->config.vcpus > VGIC_MAX_VCPUS)
 		return "more vCPUs than redistributors fit (123)";
-	if (vm->config.irqchip == IRQCHIP_FULL && !vgic_hw.nr_lrs)
-		return "irqchip=full needs list registers, which this machine lacks";
 	return NULL;
 }
 

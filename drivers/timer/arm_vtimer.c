@@ -3,7 +3,8 @@
  * The guest's EL1 timers. A direct timer drives the hardware's while its vCPU is loaded, and the host's
  * PPI belongs to guests: "active" there means that the guest has the tick already, so that a line that
  * stays high does not interrupt again. The active state is written on every load, set and clear alike:
- * hardware changes it behind us, and another vCPU may have left it. The physical timer is direct only
+ * hardware changes it behind us, and another vCPU may have left it. A machine whose interrupts have no
+ * active state masks and unmasks them instead. The physical timer is direct only
  * where EL2 can reach it beside its own (VHE); otherwise it is emulated with a soft timer.
  *
  * Must never leave a timer enabled in hardware with no vCPU loaded.
@@ -29,6 +30,9 @@
 
 /* Host PPIs of the direct timers; set once by the boot CPU. */
 static struct irq_desc *host_irq[NR_TIMERS];
+
+/* IRQ_STATE_ACTIVE; where interrupts have no such state, IRQ_STATE_MASKED. Likewise. */
+static u8 host_state;
 
 static u64 read_hw_ctl(u32 which)
 {
@@ -90,7 +94,7 @@ static void set_host_active(struct vcpu *v, struct vtimer *t, bool on)
 {
 	t->active = on;
 	v->active_writes++;
-	v->vm->set_active(t->desc, IRQ_STATE_ACTIVE, on);
+	v->vm->set_active(t->desc, (enum irq_state)t->host_state, on);
 }
 
 /* A host PPI: the loaded guest's tick, or what is left of one. */
@@ -110,6 +114,16 @@ static void vtimer_irq(struct irq_desc *d, void *arg)
 	else
 		/* Nobody will end this one: left active, it would swallow the next tick. */
 		set_host_active(v, t, false);
+}
+
+/* The same where nothing but the mask says that it was taken: first of all, or it comes again. */
+static void vtimer_irq_unmasked(struct irq_desc *d, void *arg)
+{
+	struct vcpu *v = this_cpu(guest_current);
+
+	if (v)
+		set_host_active(v, &v->arch.timer[(u32)(unsigned long)arg], true);
+	vtimer_irq(d, arg);
 }
 
 /* --- the emulated physical timer ---------------------------------------------------------------- */
@@ -299,6 +313,11 @@ bool vtimer_wakeable(struct vcpu *v)
 	return false;
 }
 
+const char *arch_timer_state(void)
+{
+	return host_state == IRQ_STATE_MASKED ? "masked" : "active";
+}
+
 /* --- set-up ------------------------------------------------------------------------------------- */
 
 void vtimer_reset(struct vcpu *v)
@@ -322,6 +341,7 @@ void vtimer_vcpu_init(struct vcpu *v)
 	for (u32 i = 0; i < NR_TIMERS; i++) {
 		v->arch.timer[i].desc = host_irq[i];
 		v->arch.timer[i].direct = host_irq[i];
+		v->arch.timer[i].host_state = host_state;
 	}
 	v->arch.emul_timer.fn = emul_expired;
 }
@@ -329,6 +349,8 @@ void vtimer_vcpu_init(struct vcpu *v)
 static void take_host_irq(u32 which, u32 irq)
 {
 	struct irq_desc *d = irq_to_desc(irq);
+	irq_handler_t handler = vtimer_irq;
+	bool active;
 
 	if (!irq || !d || !d->chip) {
 		printk("vtimer: no host interrupt %u for the guest's timer\n", irq);
@@ -336,7 +358,12 @@ static void take_host_irq(u32 which, u32 irq)
 	}
 	/* Ours to hand on: the host only drops its priority. Level, whatever firmware says. */
 	irq_set_chip(irq, d->chip, d->flags | IRQ_FORWARDED | IRQ_LEVEL);
-	if (irq_request(irq, vtimer_irq, (void *)(unsigned long)which))
+	host_state = IRQ_STATE_ACTIVE;
+	if (irq_get_state(d, IRQ_STATE_ACTIVE, &active)) {
+		host_state = IRQ_STATE_MASKED;
+		handler = vtimer_irq_unmasked;
+	}
+	if (irq_request(irq, handler, (void *)(unsigned long)which))
 		printk("vtimer: host interrupt %u is taken\n", irq);
 	else
 		host_irq[which] = d;

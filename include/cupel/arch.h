@@ -30,6 +30,11 @@
 /* Frequency of arch_counter() in Hz, and the name of the source it was learned from. */
 u64 arch_counter_hz(void);
 const char *arch_counter_source(void);
+/*
+ * What keeps the host's interrupt for a guest's timer away while the guest has it: its "active" state, or
+ * that it is "masked".
+ */
+const char *arch_timer_state(void);
 /* arch_counter() as read by the image's first instructions, before anything was set up. */
 u64 arch_boot_counter(void);
 /* What the boot CPU calls itself: brand string, or name and revision from its id register. */

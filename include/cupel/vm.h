@@ -42,6 +42,7 @@ struct vm_config {
 	u16 pin[VM_PIN_MAX]; /* pCPU of vCPU i is pin[i % nr_pin]; nr_pin = 0: vCPU i on CPU i */
 	u32 nr_pin;
 	enum irqchip_kind irqchip;
+	bool irqchip_said; /* false: the other one, where the machine does not have it */
 	enum irqstate_kind irqstate;
 	enum wfi_kind wfi;
 	enum gpc_kind gpc;

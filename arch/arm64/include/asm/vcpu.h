@@ -121,7 +121,8 @@ struct vtimer {
 	u64 offset; /* its counter = arch_counter() - offset */
 	u32 intid; /* guest's PPI */
 	bool direct; /* drives the hardware's timer while loaded */
-	bool active; /* host's active state as last written in this load */
+	bool active; /* host's state as last written in this load */
+	u8 host_state; /* enum irq_state: what keeps the host's interrupt from coming again */
 	struct irq_desc *desc; /* host PPI of a direct timer */
 };
 
