@@ -21,6 +21,7 @@
 
 extern const struct torture *const __start_tortures[], *const __stop_tortures[];
 
+#define TURN_NS		20000000UL /* how long all CPUs turn to the same subject */
 #define DEFAULT_SECONDS 10
 #define DEFAULT_STALL	30
 #define MAX_SECONDS	1000000
@@ -156,6 +157,15 @@ void torture_delay(u64 *state, u64 ns)
 
 	while (arch_counter() - start < ticks)
 		cpu_relax();
+}
+
+u32 torture_choose(u64 *state, u32 n)
+{
+	u64 turn = ticks_to_ns(arch_counter()) / TURN_NS;
+
+	if (torture_one_in(state, 4))
+		turn = torture_random(state);
+	return (u32)(turn % n);
 }
 
 /* Nothing can be waited for any more. */

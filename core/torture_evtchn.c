@@ -22,7 +22,6 @@
 #define MAX_SENDERS 8 /* CPUs with ports of their own: one for threads, one for interrupts */
 #define PORTS	    (2 * MAX_SENDERS)
 #define SUBJECTS    (2 * NR_GPC_KINDS)
-#define TURN_NS	    20000000UL
 #define PATIENCE_NS 15000000000UL
 
 enum { PAGE_SHARED, PAGE_INFO, PAGE_CONTROL, PAGE_ARRAY, NR_PAGES };
@@ -96,14 +95,9 @@ static void check_op(s64 err, const char *what)
 		torture_fail(ERRORS, "%s: %ld", what, (long)err);
 }
 
-/* Most go where the others are: few CPUs rarely meet in one of many VMs. */
 static struct subject *choose(u64 *random)
 {
-	u64 turn = ticks_to_ns(arch_counter()) / TURN_NS;
-
-	if (torture_one_in(random, 4))
-		turn = torture_random(random);
-	return &subjects[turn % SUBJECTS];
+	return &subjects[torture_choose(random, SUBJECTS)];
 }
 
 static void *page_va(const struct subject *s, u32 page)

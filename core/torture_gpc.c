@@ -23,7 +23,6 @@
 #define SLOT_SIZE (4 * PAGE_SIZE)
 #define SHORT_NS  1000UL
 #define LONG_NS	  100000UL
-#define TURN_NS	  20000000UL /* how long all CPUs turn to the same VM */
 
 /* Caches of a VM. The first two keep their page, and what is written there is checked. */
 enum { FIXED_0, FIXED_1, NR_FIXED, CHANGING = NR_FIXED, IN_SLOT, NR_CACHES };
@@ -104,14 +103,9 @@ static void fill(u64 *page, u64 value)
 
 /* --- Readers ------------------------------------------------------------------------------------ */
 
-/* Most go where the others are: few CPUs rarely meet in one of many caches. */
 static struct subject *choose(u64 *random)
 {
-	u64 turn = ticks_to_ns(arch_counter()) / TURN_NS;
-
-	if (torture_one_in(random, 4))
-		turn = torture_random(random);
-	return &subjects[turn % NR_GPC_KINDS];
+	return &subjects[torture_choose(random, NR_GPC_KINDS)];
 }
 
 static bool is_fixed(u32 n)

@@ -97,6 +97,9 @@ static inline bool torture_one_in(u64 *state, u32 n)
 /* Spin up to `ns`, chosen at random. */
 void torture_delay(u64 *state, u64 ns);
 
+/* Which of `n` subjects: most go where the others are, as few CPUs rarely meet in one of many. */
+u32 torture_choose(u64 *state, u32 n);
+
 /* --- For main ----------------------------------------------------------------------------------- */
 
 /*
