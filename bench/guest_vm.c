@@ -47,7 +47,7 @@ void bench_vm_destroy(struct vm *vm)
 	vm_stop(vm, 0, "the experiment is over");
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
 		sched_remove(vm->vcpu[i]);
-	vm_destroy(vm);
+	vm_retire(vm);
 }
 
 /* A VM that was stopped for a fault, or whose guest says that it failed. */

@@ -36,6 +36,10 @@ int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant,
 			if (err)
 				return err;
 		}
+		if (console_interrupted()) {
+			printk("interrupted\n");
+			return -EINTR;
+		}
 	}
 	return 0;
 }

@@ -35,7 +35,8 @@ u32 bench_powers(u32 last, u32 *list, u32 room);
 
 /*
  * Call fn for round 0..rounds-1 of each variant in turn: A B A B. Before them one warm-up turn with
- * round = BENCH_WARMUP, whose results the caller throws away. Stops at the first failure.
+ * round = BENCH_WARMUP, whose results the caller throws away. Stops at the first failure, and with
+ * -EINTR between turns when somebody at the monitor wants it.
  */
 #define BENCH_WARMUP (~0U)
 int bench_interleave(u32 rounds, u32 variants, int (*fn)(void *ctx, u32 variant, u32 round),

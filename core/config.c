@@ -16,7 +16,7 @@ struct word {
 };
 
 static struct word words[MAX_WORDS];
-static u32 nr_words;
+static u32 nr_words, nr_boot_words;
 
 static bool is_space(char c)
 {
@@ -65,7 +65,6 @@ const char *cmdline_error(void)
 
 static int split(char *line, const char **why)
 {
-	nr_words = 0;
 	for (;;) {
 		char *word;
 
@@ -90,10 +89,35 @@ static int split(char *line, const char **why)
 
 int cmdline_parse(char *line, const char **why)
 {
-	int err = split(line, why);
+	int err;
 
+	nr_words = 0;
+	err = split(line, why);
+	nr_boot_words = nr_words;
 	parse_error = err ? *why : NULL;
 	return err;
+}
+
+int cmdline_add(char *line, const char **why)
+{
+	int err;
+
+	nr_words = nr_boot_words;
+	err = split(line, why);
+	if (err)
+		nr_words = nr_boot_words;
+	return err;
+}
+
+void cmdline_forget_unknown(void)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < nr_boot_words; i++) {
+		if (cmdline_is_general(words[i].key))
+			words[kept++] = words[i];
+	}
+	nr_words = nr_boot_words = kept;
 }
 
 const char *cmdline_get(const char *key)
@@ -234,15 +258,21 @@ int parse_word(const char *s, const char *const *names)
 	return -EINVAL;
 }
 
-static const char *const general_words[] = {
-	"bench",   "selftest", "vm",	  "torture",	 "seconds",    "seed",	 "stall", "timeout",
-	"nr_cpus", "lockstat", "console", "semihosting", "debug-exit", "icount", "board", NULL,
-};
+/* What is read once, while the machine comes up, and what is read by whatever runs. */
+static const char *const boot_words[] = { "nr_cpus", "console", "semihosting", "debug-exit",
+					  "icount",  "board",	NULL };
+static const char *const run_words[] = { "bench", "selftest", "vm",	 "torture",  "seconds",
+					 "seed",  "stall",    "timeout", "lockstat", NULL };
 
-bool cmdline_is_general(const char *key)
+bool cmdline_is_for_boot(const char *key)
 {
 	/* "arm64.mode" and the like belong to the arch of that name. */
 	size_t n = strlen(ARCH_NAME);
 
-	return parse_word(key, general_words) >= 0 || (!strncmp(key, ARCH_NAME, n) && key[n] == '.');
+	return parse_word(key, boot_words) >= 0 || (!strncmp(key, ARCH_NAME, n) && key[n] == '.');
+}
+
+bool cmdline_is_general(const char *key)
+{
+	return parse_word(key, run_words) >= 0 || cmdline_is_for_boot(key);
 }

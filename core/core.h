@@ -20,6 +20,21 @@ void ktap_skip(const char *name, const char *reason);
 
 /* Run VMs of cupel.conf: "a,b+c", or "" for all, one after another. 0, or -errno if any failed. */
 int vmrun(const char *spec);
+/* What vm_retire() has kept, or NULL. */
+struct vm *vm_kept(void);
+/* The names of those there are, on one line. */
+void vmrun_list(void);
+
+/* What main.c does for the command line, the monitor does too. Boot CPU, thread context. */
+struct experiment;
+void print_vcpu_counts(const struct vcpu *v);
+void print_banner(void);
+void warn_of_unknown_words(void);
+bool something_is_asked(void); /* by the words: an experiment, VMs, self-tests, a torture */
+int run_what_is_asked(void); /* the exit code */
+const struct experiment *find_experiment(const char *name);
+void list_experiments(void);
+void print_lock_stats(void);
 
 /* Set request bits and have an owner that is in the guest come out; wakes nobody. Any context, no lock. */
 void vcpu_ask(struct vcpu *v, u32 bits);

@@ -12,6 +12,7 @@
 #include <cupel/gpc.h>
 #include <cupel/ktap.h>
 #include <cupel/lock.h>
+#include <cupel/monitor.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
@@ -22,7 +23,7 @@
 
 extern const struct experiment *const __start_experiments[], *const __stop_experiments[];
 
-static void print_banner(void)
+void print_banner(void)
 {
 	printk("Cupel %s %s, %s, firmware %s\n", build_id(), ARCH_NAME,
 	       platform.machine && *platform.machine ? platform.machine : "unknown machine",
@@ -59,13 +60,19 @@ static bool warn_unknown(const char *key, const char *value, void *arg)
 
 /* --- What is asked for -------------------------------------------------------------------------- */
 
-static const struct experiment *find_experiment(const char *name)
+const struct experiment *find_experiment(const char *name)
 {
 	for (const struct experiment *const *e = __start_experiments; e < __stop_experiments; e++) {
 		if (!strcmp((*e)->name, name))
 			return *e;
 	}
 	return NULL;
+}
+
+void list_experiments(void)
+{
+	for (const struct experiment *const *p = __start_experiments; p < __stop_experiments; p++)
+		printk("  %s - %s\n", (*p)->name, (*p)->help);
 }
 
 static int run_bench(const char *name)
@@ -75,8 +82,7 @@ static int run_bench(const char *name)
 	if (e)
 		return e->run();
 	printk("bench=%s: no experiment of that name; there are:\n", name);
-	for (const struct experiment *const *p = __start_experiments; p < __stop_experiments; p++)
-		printk("  %s - %s\n", (*p)->name, (*p)->help);
+	list_experiments();
 	return -ENOENT;
 }
 
@@ -87,9 +93,8 @@ static bool print_site(const struct lock_site *site, const struct lock_count *c,
 	return true;
 }
 
-static void print_lock_stats(void)
+void print_lock_stats(void)
 {
-	WRITE_ONCE(lock_stats_enabled, false);
 	printk("locks, by where they are taken:\n");
 	lock_stats_walk(print_site, NULL);
 }
@@ -109,7 +114,7 @@ static int code_of(int err)
 	return err == -EINVAL ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
 }
 
-/* Everything the line asks for, in a fixed order; the exit code that says how it went. */
+/* What the words ask for, in a fixed order; the exit code that says how it went. */
 static int do_what_is_asked(void)
 {
 	const char *selftest = cmdline_get("selftest"), *bench = cmdline_get("bench");
@@ -122,36 +127,54 @@ static int do_what_is_asked(void)
 		code = max(code, code_of(run_bench(bench)));
 	if (torture)
 		code = max(code, code_of(torture_main(torture)));
-	if (!vm && !selftest && !bench && !torture)
-		vm = "";
 	if (vm && vmrun(vm))
 		code = EXIT_CODE_FAILED;
 	return code;
 }
 
-void cupel_main(void)
+bool something_is_asked(void)
+{
+	return cmdline_get("selftest") || cmdline_get("bench") || cmdline_get("torture") ||
+	       cmdline_get("vm");
+}
+
+int run_what_is_asked(void)
 {
 	bool lockstat = cmdline_get("lockstat");
 	int code;
 
+	if (lockstat)
+		start_lock_stats();
+	code = do_what_is_asked();
+	if (lockstat) {
+		WRITE_ONCE(lock_stats_enabled, false);
+		print_lock_stats();
+	}
+	return code;
+}
+
+void warn_of_unknown_words(void)
+{
+	/* An experiment checks the words of its line itself: it knows its own keys. */
+	if (!cmdline_get("bench"))
+		cmdline_walk(warn_unknown, NULL);
+}
+
+void cupel_main(void)
+{
 	stir_stack_guard();
 	print_banner();
 	if (cmdline_error()) {
 		printk("command line: %s: nothing is run\n", cmdline_error());
 		arch_machine_exit(EXIT_CODE_USAGE);
 	}
-	/* An experiment checks the words of its line itself: it knows its own keys. */
-	if (!cmdline_get("bench"))
-		cmdline_walk(warn_unknown, NULL);
+	warn_of_unknown_words();
 	open_archive();
 	if (gpc_setup())
 		panic("no memory for the counters of read sections");
 	smp_start_all();
 	printk("%u of %u CPUs online\n", READ_ONCE(nr_cpus_online), platform.nr_cpus);
-	if (lockstat)
-		start_lock_stats();
-	code = do_what_is_asked();
-	if (lockstat)
-		print_lock_stats();
-	arch_machine_exit(code);
+	if (!something_is_asked())
+		monitor();
+	arch_machine_exit(run_what_is_asked());
 }

@@ -30,7 +30,12 @@ struct group {
 	u32 count;
 	u64 timeout_s;
 	struct soft_timer timer;
+	struct soft_timer look; /* for Ctrl-C, where somebody may type it */
+	bool interrupted;
 };
+
+/* As often as the 16 bytes of a UART at 115200 baud ask for. */
+#define LOOK_NS 1000000
 
 static struct vm_config *configs;
 static u32 nr_configs;
@@ -70,9 +75,20 @@ static void time_is_up(struct soft_timer *t)
 		vm_stop(g->vm[i], -ETIMEDOUT, "no end after %lu seconds", g->timeout_s);
 }
 
+static void look_at_console(struct soft_timer *t)
+{
+	struct group *g = container_of(t, struct group, look);
+
+	g->interrupted = console_interrupted();
+	for (u32 i = 0; g->interrupted && i < g->count; i++)
+		vm_stop(g->vm[i], EINTR, "interrupted at the console");
+	if (!g->interrupted)
+		soft_timer_arm(t, arch_counter() + ns_to_ticks(LOOK_NS));
+}
+
 /* --- How it ended ------------------------------------------------------------------------------- */
 
-static void print_exits(const struct vcpu *v)
+void print_vcpu_counts(const struct vcpu *v)
 {
 	printk("vCPU %u: loads %lu, host interrupts %lu, ticks %lu, active-state writes %lu\n",
 	       v->id, v->loads, v->host_irqs, v->guest_ticks, v->active_writes);
@@ -88,7 +104,7 @@ static void describe_crash(struct vm *vm)
 	for (u32 i = 0; i < vm->nr_vcpus; i++) {
 		if (!vm->vcpu[i]->loads)
 			continue;
-		print_exits(vm->vcpu[i]);
+		print_vcpu_counts(vm->vcpu[i]);
 		arch_vcpu_dump(vm->vcpu[i]);
 	}
 }
@@ -101,6 +117,25 @@ static void end_result(const char *vm, bool ok, const char *reason)
 	ktap_result(ok, name, ok ? NULL : reason);
 }
 
+static struct vm *kept;
+
+struct vm *vm_kept(void)
+{
+	return kept;
+}
+
+void vm_retire(struct vm *vm)
+{
+	struct vm *gone = kept;
+
+	if (vm && (!console_input_on() || !vm->vcpu[0]->loads))
+		gone = vm;
+	else
+		kept = vm;
+	if (gone)
+		vm_destroy(gone);
+}
+
 static void finish_vm(struct vm *vm)
 {
 	for (u32 i = 0; i < vm->nr_vcpus; i++)
@@ -109,7 +144,7 @@ static void finish_vm(struct vm *vm)
 	if (vm->state == VM_CRASHED)
 		describe_crash(vm);
 	end_result(vm->config.name, vm->state == VM_STOPPED && !vm->exit_code, vm->stop_reason);
-	vm_destroy(vm);
+	vm_retire(vm);
 }
 
 /* --- Starting ----------------------------------------------------------------------------------- */
@@ -144,7 +179,7 @@ static void say_how_long_it_took(void)
 {
 	static bool said;
 
-	if (said)
+	if (said || console_input_on()) /* from the monitor it is no measure of booting */
 		return;
 	said = true;
 	printk("first guest instruction after %lu ns\n",
@@ -158,11 +193,15 @@ static void run_group(struct group *g)
 	waiting_cpu = cpu_id();
 	g->timer.fn = time_is_up;
 	soft_timer_arm(&g->timer, arch_counter() + ns_to_ticks(g->timeout_s * NSEC_PER_SEC));
+	g->look.fn = look_at_console;
+	if (console_input_on())
+		soft_timer_arm(&g->look, arch_counter());
 	say_how_long_it_took();
 	for (u32 i = 0; i < g->count; i++)
 		vm_start(g->vm[i]);
 	sched_loop_until(group_stopped, g);
 	soft_timer_cancel(&g->timer);
+	soft_timer_cancel(&g->look);
 	for (u32 i = 0; i < g->count; i++)
 		finish_vm(g->vm[i]);
 	g->count = 0;
@@ -192,7 +231,7 @@ static void add_to_group(struct group *g, const struct vm_config *c)
 
 static void run_all(struct group *g)
 {
-	for (u32 i = 0; i < nr_configs; i++) {
+	for (u32 i = 0; i < nr_configs && !g->interrupted; i++) {
 		add_to_group(g, &configs[i]);
 		run_group(g);
 	}
@@ -217,7 +256,7 @@ static void run_spec(struct group *g, const char *spec)
 		add_to_group(g, c);
 		if (end != '+')
 			run_group(g);
-		if (!end)
+		if (!end || g->interrupted)
 			return;
 		spec += len + 1;
 	}
@@ -278,6 +317,23 @@ static u64 timeout_seconds(void)
 	return TIMEOUT_DEFAULT;
 }
 
+static void free_configs(void)
+{
+	if (configs)
+		pages_free(configs, size_to_order(MAX_VMS * sizeof(*configs)));
+	configs = NULL;
+}
+
+void vmrun_list(void)
+{
+	if (!read_config()) {
+		for (u32 i = 0; i < nr_configs; i++)
+			printk(" %s", configs[i].name);
+		printk("\n");
+	}
+	free_configs();
+}
+
 int vmrun(const char *spec)
 {
 	static struct group g;
@@ -287,6 +343,7 @@ int vmrun(const char *spec)
 		err = check_spec(spec);
 	if (!err) {
 		g.timeout_s = timeout_seconds();
+		g.interrupted = false;
 		ktap_begin(0);
 		if (*spec)
 			run_spec(&g, spec);
@@ -294,8 +351,6 @@ int vmrun(const char *spec)
 			run_all(&g);
 		err = ktap_end() ? -EIO : 0;
 	}
-	if (configs)
-		pages_free(configs, size_to_order(MAX_VMS * sizeof(*configs)));
-	configs = NULL;
+	free_configs();
 	return err;
 }

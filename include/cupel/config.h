@@ -13,13 +13,22 @@
 const char *cmdline_get(const char *key);
 /* Split once, at boot. -E2BIG, or -EINVAL for an unclosed quote, with *why. */
 int cmdline_parse(char *line, const char **why);
-/* What was wrong with the line that was split last; NULL when nothing was. */
+/*
+ * Another line's words after those of boot, instead of those that the last call added. Errors as above, and
+ * none of its words is there then. The line stays where it is as long as they are used.
+ */
+int cmdline_add(char *line, const char **why);
+/* Drop those words of boot that are not general: they would be refused with every experiment. */
+void cmdline_forget_unknown(void);
+/* What was wrong with boot's line; NULL when nothing was. */
 const char *cmdline_error(void);
 /* Walk the words; false stops. Used to report unknown keys. */
 void cmdline_walk(bool (*fn)(const char *key, const char *value, void *arg), void *arg);
 
 /* A word that means something to the image or to the host tools whatever is run. */
 bool cmdline_is_general(const char *key);
+/* Of those, one that is read while the machine comes up, and means nothing later. */
+bool cmdline_is_for_boot(const char *key);
 
 /* "64", "0x40", "16K", "2M", "1G" -> bytes. -EINVAL or -ERANGE. The whole string must be used. */
 int parse_size(const char *s, u64 *out);

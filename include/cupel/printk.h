@@ -13,13 +13,24 @@
 struct console { /* a UART driver fills this in; putc may spin until the FIFO has room */
 	const char *name;
 	void (*putc)(struct console *c, char ch);
-	int (*getc)(struct console *c); /* -1 when nothing is waiting; may be NULL */
+	/* A byte, CONSOLE_DAMAGED, or -1 when nothing is waiting; may be NULL */
+	int (*getc)(struct console *c);
 	void *priv;
 	struct console *next;
 };
 
 void console_register(struct console *c);
+
+/* Stands for what arrived broken, or was lost, on the line or for want of room. No keyboard sends it. */
+#define CONSOLE_DAMAGED	  0xff
+#define CONSOLE_INTERRUPT 0x03 /* Ctrl-C */
+/* Read the consoles from now on, whenever anything is printed too; false: there is none to be read. */
+bool console_input_begin(void);
+bool console_input_on(void);
+/* The next byte typed since then, or -1. Any context that does not print. */
 int console_getc(void);
+/* Whether Ctrl-C was typed since this was last asked. As above; asks no device while nobody reads. */
+bool console_interrupted(void);
 
 /* %c %s %d %i %u %x %p %% %l %ll %z %h, width, precision, '-', '0'. No floating point. */
 void printk(const char *fmt, ...) __printf(1, 2);

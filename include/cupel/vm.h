@@ -182,6 +182,11 @@ struct vm *vm_create(const struct vm_config *c, const void *image, u64 image_siz
 		     const char **why);
 /* All vCPUs must be put and off the run queues. */
 void vm_destroy(struct vm *vm);
+/*
+ * The same for a VM that somebody at the monitor may ask about: the last one is destroyed when the next one
+ * comes (NULL: none), and in a machine without a monitor at once.
+ */
+void vm_retire(struct vm *vm);
 /* Memory for a slot, zeroed, 2^order pages; NULL = none left. It is freed when the VM is. Thread context. */
 void *vm_memory_alloc(struct vm *vm, unsigned int order);
 /* Make a VM's boot vCPU runnable. */
