@@ -101,8 +101,7 @@ static void read_firmware(u32 how, u32 info)
 	const char *why = "", *note = "";
 	int err = loaders[how](&a, info, &platform, &why);
 
-	if (acpi_read_platform(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a), &platform,
-			       &note))
+	if (acpi_read_x86(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a), &platform, &note))
 		printk("ACPI: %s; going on with what is known\n", note);
 	put_boot_cpu_first(boot_cpu_id());
 	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The static ACPI tables (ACPI 6.5): RSDP, XSDT or RSDT, MADT, FADT, HPET, SPCR, and the one constant
- * of the DSDT that soft-off needs. Tables are untrusted: memory is touched only through the access
- * function, and no offset is believed before it is checked. Names no architecture; interprets no AML.
+ * The static ACPI tables (ACPI 6.5), as far as every machine has them: RSDP, XSDT or RSDT, the walk
+ * through the MADT, SPCR. Tables are untrusted: memory is touched only through the access function, and
+ * no offset is believed before it is checked. Names no architecture; interprets no AML.
  *
- * The root tables and the MADT must be right; any other table that is wrong counts as absent.
+ * The root tables and the MADT must be right; any other table that is wrong counts as absent, unless
+ * its reader (acpi_x86.c, acpi_arm.c) can't do without.
  */
 #include <cupel/errno.h>
 #include <cupel/platform.h>
@@ -22,8 +23,7 @@ static bool checksum_ok(const u8 *p, size_t len)
 	return !sum;
 }
 
-/* A whole table with a right checksum and at least `min_size` bytes, or NULL. */
-static const u8 *map_table(const struct acpi_access *a, paddr_t pa, const char *sig, u32 min_size)
+const u8 *acpi_map(const struct acpi_access *a, paddr_t pa, const char *sig, u32 min_size)
 {
 	const u8 *t = pa ? a->phys(a->ctx, pa, ACPI_HEADER_SIZE) : NULL;
 	u32 len;
@@ -65,21 +65,14 @@ paddr_t acpi_find_rsdp(const struct acpi_access *a)
 	return found ? found : scan_rsdp(a, BIOS_ROM, BIOS_ROM_END);
 }
 
-/* The list of tables: `width` bytes an address. */
-struct root {
-	const u8 *table;
-	const u8 *entries;
-	u32 count;
-	u32 width;
-};
-
 static bool root_from(const struct acpi_access *a, paddr_t pa, const char *sig, u32 width,
-		      struct root *root)
+		      struct acpi_root *root)
 {
-	const u8 *t = map_table(a, pa, sig, ACPI_HEADER_SIZE);
+	const u8 *t = acpi_map(a, pa, sig, ACPI_HEADER_SIZE);
 
 	if (!t)
 		return false;
+	root->access = a;
 	root->table = t;
 	root->entries = t + ACPI_HEADER_SIZE;
 	root->count = (fw_get32(t, ACPI_HEADER_LENGTH) - ACPI_HEADER_SIZE) / width;
@@ -87,7 +80,7 @@ static bool root_from(const struct acpi_access *a, paddr_t pa, const char *sig, 
 	return true;
 }
 
-static bool find_root(const struct acpi_access *a, paddr_t rsdp, struct root *root)
+static bool find_root(const struct acpi_access *a, paddr_t rsdp, struct acpi_root *root)
 {
 	const u8 *r = a->phys(a->ctx, rsdp, ACPI_RSDP_SIZE_V1);
 	u32 rsdt = fw_get32(r, ACPI_RSDP_RSDT);
@@ -112,7 +105,7 @@ static char *append_field(char *out, const u8 *field, u32 len)
 }
 
 /* Who made the tables, and for what: the nearest that they come to a name of the machine. */
-static void name_machine(const struct root *root, struct platform *p)
+static void name_machine(const struct acpi_root *root, struct platform *p)
 {
 	static char name[ACPI_OEM_ID_SIZE + 1 + ACPI_OEM_TABLE_ID_SIZE + 1];
 	char *end = append_field(name, root->table + ACPI_OEM_ID, ACPI_OEM_ID_SIZE);
@@ -123,14 +116,12 @@ static void name_machine(const struct root *root, struct platform *p)
 	p->machine = name;
 }
 
-/* The first good table of that name, or NULL. */
-static const u8 *find_table(const struct acpi_access *a, const struct root *root, const char *sig,
-			    u32 min_size)
+const u8 *acpi_find(const struct acpi_root *root, const char *sig, u32 min_size)
 {
 	for (u32 i = 0; i < root->count; i++) {
 		const u8 *e = root->entries + (size_t)i * root->width;
-		const u8 *t = map_table(a, root->width == 8 ? fw_get64(e, 0) : fw_get32(e, 0), sig,
-					min_size);
+		paddr_t pa = root->width == 8 ? fw_get64(e, 0) : fw_get32(e, 0);
+		const u8 *t = acpi_map(root->access, pa, sig, min_size);
 
 		if (t)
 			return t;
@@ -140,56 +131,20 @@ static const u8 *find_table(const struct acpi_access *a, const struct root *root
 
 /* --- MADT: ACPI 6.5, 5.2.12 --- */
 
-static void add_cpu(struct platform *p, u32 apic_id, u32 uid, u32 flags)
+void acpi_add_cpu(struct platform *p, const struct cpu_info *cpu)
 {
-	/* QEMU lists CPUs that may be plugged in later as neither enabled nor online capable. */
-	if (!(flags & (MADT_CPU_ENABLED | MADT_CPU_ONLINE_CAPABLE)))
-		return;
 	for (u32 i = 0; i < p->nr_cpus; i++) {
-		if (p->cpus[i].hwid == apic_id)
+		if (p->cpus[i].hwid == cpu->hwid)
 			return;
 	}
-	if (p->nr_cpus == NR_CPUS)
-		return;
-	p->cpus[p->nr_cpus++] = (struct cpu_info){
-		.hwid = apic_id,
-		.enabled = flags & MADT_CPU_ENABLED,
-		.acpi_uid = uid,
-	};
+	if (p->nr_cpus < NR_CPUS)
+		p->cpus[p->nr_cpus++] = *cpu;
 }
 
-static void add_ioapic(struct platform *p, const u8 *e)
-{
-	if (p->x86.nr_ioapics == PLATFORM_MAX_IOAPICS)
-		return;
-	p->x86.ioapic[p->x86.nr_ioapics++] = (struct ioapic_info){
-		.id = e[2],
-		.base = fw_get32(e, 4),
-		.gsi_base = fw_get32(e, 8),
-	};
-}
-
-/* One entry of the right length for its type; other types are none of our business. */
-static void madt_entry(struct platform *p, const u8 *e, u32 len)
-{
-	if (e[0] == MADT_LAPIC && len >= 8) {
-		if (e[3] != 0xff) /* the broadcast address: no CPU */
-			add_cpu(p, e[3], e[2], fw_get32(e, 4));
-	} else if (e[0] == MADT_X2APIC && len >= 16) {
-		if (fw_get32(e, 4) != 0xffffffff)
-			add_cpu(p, fw_get32(e, 4), fw_get32(e, 12), fw_get32(e, 8));
-	} else if (e[0] == MADT_IOAPIC && len >= 12) {
-		add_ioapic(p, e);
-	} else if (e[0] == MADT_LAPIC_ADDRESS && len >= 12) {
-		p->x86.lapic_base = fw_get64(e, 4);
-	}
-}
-
-static int read_madt(const u8 *madt, struct platform *p, const char **why)
+int acpi_read_madt(const u8 *madt, acpi_entry_fn entry, struct platform *p, const char **why)
 {
 	u32 size = fw_get32(madt, ACPI_HEADER_LENGTH), pos = MADT_ENTRIES;
 
-	p->x86.lapic_base = fw_get32(madt, MADT_LAPIC_BASE);
 	while (pos < size) {
 		const u8 *e = madt + pos;
 		u32 len = size - pos >= 2 ? e[1] : 0;
@@ -198,154 +153,73 @@ static int read_madt(const u8 *madt, struct platform *p, const char **why)
 			*why = "MADT entry runs past its table";
 			return -EINVAL;
 		}
-		madt_entry(p, e, len);
+		entry(p, e, len);
 		pos += len;
 	}
 	*why = "MADT lists no CPU";
 	return p->nr_cpus ? 0 : -EINVAL;
 }
 
-/* --- Soft-off: the constants of \_S5 --- */
-
-/* One integer of a package: ZeroOp, OneOp or BytePrefix (ACPI 6.5, 20.2.3). 0 = none of these. */
-static u32 aml_byte(const u8 *p, u32 left, u8 *value)
-{
-	if (left >= 1 && p[0] <= 1) {
-		*value = p[0];
-		return 1;
-	}
-	if (left >= 2 && p[0] == AML_BYTE_PREFIX) {
-		*value = p[1];
-		return 2;
-	}
-	return 0;
-}
-
-/* Name(_S5_, Package() { SLP_TYPa, SLP_TYPb, … }) is data, not code: read where it stands. */
-static bool read_s5(const u8 *aml, u32 len, struct x86_info *x)
-{
-	u32 pos = 4, used;
-
-	if (len < 8 || aml[pos++] != AML_PACKAGE)
-		return false;
-	pos += 1 + (aml[pos] >> 6); /* PkgLength: bits 7:6 count the bytes that follow */
-	pos++; /* NumElements */
-	if (pos >= len)
-		return false;
-	used = aml_byte(aml + pos, len - pos, &x->s5_typ_a);
-	if (!used)
-		return false;
-	pos += used;
-	return aml_byte(aml + pos, len - pos, &x->s5_typ_b);
-}
-
-static void find_s5(const u8 *dsdt, struct x86_info *x)
-{
-	u32 size = fw_get32(dsdt, ACPI_HEADER_LENGTH);
-
-	for (u32 pos = ACPI_HEADER_SIZE; pos + 4 <= size && !x->has_s5; pos++) {
-		if (dsdt[pos] == '_' && !memcmp(dsdt + pos, "_S5_", 4))
-			x->has_s5 = read_s5(dsdt + pos, size - pos, x);
-	}
-}
-
-/* --- FADT: ACPI 6.5, 5.2.9 --- */
-
-static void read_reset(const u8 *fadt, u32 size, struct x86_info *x)
-{
-	u8 space;
-
-	if (size < FADT_RESET_VALUE + 1 || !(fw_get32(fadt, FADT_FLAGS) & FADT_FLAG_RESET))
-		return;
-	space = fadt[FADT_RESET_REG + GAS_SPACE];
-	x->reset_is_port = space == GAS_IO;
-	x->reset_addr = fw_get64(fadt, FADT_RESET_REG + GAS_ADDRESS);
-	x->reset_value = fadt[FADT_RESET_VALUE];
-	x->has_reset = x->reset_addr && (space == GAS_MEMORY || space == GAS_IO);
-}
-
-static u32 io_port(const u8 *gas)
-{
-	u64 addr = fw_get64(gas, GAS_ADDRESS);
-
-	return gas[GAS_SPACE] == GAS_IO && addr <= 0xffff ? (u32)addr : 0;
-}
-
-static void read_fadt(const struct acpi_access *a, const u8 *fadt, struct x86_info *x)
-{
-	u32 size = fw_get32(fadt, ACPI_HEADER_LENGTH);
-	paddr_t dsdt_pa = fw_get32(fadt, FADT_DSDT);
-	const u8 *dsdt;
-
-	x->pm1a_port = fw_get32(fadt, FADT_PM1A_CNT) & 0xffff;
-	x->pm1b_port = fw_get32(fadt, FADT_PM1B_CNT) & 0xffff;
-	if (fadt[FADT_PM_TMR_LEN] == 4)
-		x->pm_timer_port = fw_get32(fadt, FADT_PM_TMR) & 0xffff;
-	x->pm_timer_32bit = fw_get32(fadt, FADT_FLAGS) & FADT_FLAG_TMR_32BIT;
-	read_reset(fadt, size, x);
-	if (size >= FADT_X_DSDT + 8 && fw_get64(fadt, FADT_X_DSDT))
-		dsdt_pa = fw_get64(fadt, FADT_X_DSDT);
-	if (size >= FADT_X_PM1A_CNT + GAS_SIZE && !x->pm1a_port)
-		x->pm1a_port = io_port(fadt + FADT_X_PM1A_CNT);
-	if (size >= FADT_X_PM_TMR + GAS_SIZE && !x->pm_timer_port)
-		x->pm_timer_port = io_port(fadt + FADT_X_PM_TMR);
-	dsdt = map_table(a, dsdt_pa, "DSDT", ACPI_HEADER_SIZE);
-	if (dsdt && x->pm1a_port)
-		find_s5(dsdt, x);
-}
-
 /* --- SPCR --- */
+
+static enum uart_kind mmio_kind(u8 type)
+{
+	switch (type) {
+	case SPCR_16550:
+	case SPCR_16450:
+	case SPCR_16550_GAS: return UART_16550;
+	case SPCR_PL011: return UART_PL011;
+	case SPCR_SBSA_32:
+	case SPCR_SBSA: return UART_SBSA;
+	case SPCR_IMX: return UART_IMX;
+	case SPCR_BCM2835: return UART_BCM_MINI;
+	}
+	return UART_NONE;
+}
+
+/* Log2 of the bytes of an access: as they are coded, or a whole register (ACPI 6.5, table 5.1). */
+static u32 access_shift(const u8 *gas, u32 reg_shift)
+{
+	u32 code = gas[GAS_ACCESS];
+
+	return code >= GAS_ACCESS_BYTE && code <= GAS_ACCESS_DWORD ? code - GAS_ACCESS_BYTE :
+								     reg_shift;
+}
 
 static void read_spcr(const u8 *spcr, struct uart_info *u)
 {
 	const u8 *gas = spcr + SPCR_BASE;
 	u32 bits = gas[GAS_WIDTH];
-	u8 type = spcr[SPCR_TYPE];
+	u32 shift = bits == 32 ? 2 : bits == 16 ? 1 : 0;
+	u32 width = access_shift(gas, shift);
 
 	u->base = fw_get64(gas, GAS_ADDRESS);
-	u->reg_width = bits == 32 || gas[GAS_ACCESS] == GAS_ACCESS_DWORD ? 4 : 1;
-	u->reg_shift = bits == 32 ? 2 : bits == 16 ? 1 : 0;
+	u->reg_width = 1U << width;
+	u->reg_shift = max(shift, width); /* some say how wide the data are instead of the register */
 	if (!u->base)
 		return;
-	if (type == SPCR_PL011)
-		u->kind = UART_PL011;
-	else if (type != SPCR_16550 && type != SPCR_16450 && type != SPCR_16550_GAS)
-		u->kind = UART_NONE;
-	else if (gas[GAS_SPACE] == GAS_MEMORY)
-		u->kind = UART_16550;
-	else if (gas[GAS_SPACE] == GAS_IO && u->base <= 0xfff8)
+	u->kind = mmio_kind(spcr[SPCR_TYPE]);
+	if (gas[GAS_SPACE] == GAS_IO && u->kind == UART_16550 && u->base <= 0xfff8)
 		u->kind = UART_16550_PIO;
+	else if (gas[GAS_SPACE] != GAS_MEMORY)
+		u->kind = UART_NONE;
 }
 
-static void read_optional(const struct acpi_access *a, const struct root *root, struct platform *p)
+int acpi_open(const struct acpi_access *a, paddr_t rsdp, struct acpi_root *root, struct platform *p,
+	      const char **why)
 {
-	const u8 *t = find_table(a, root, "FACP", FADT_MIN_SIZE);
-
-	if (t)
-		read_fadt(a, t, &p->x86);
-	t = find_table(a, root, "HPET", HPET_MIN_SIZE);
-	if (t && t[HPET_BASE + GAS_SPACE] == GAS_MEMORY)
-		p->x86.hpet_base = fw_get64(t, HPET_BASE + GAS_ADDRESS);
-	t = find_table(a, root, "SPCR", SPCR_MIN_SIZE);
-	if (t)
-		read_spcr(t, &p->uart);
-}
-
-int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platform *p, const char **why)
-{
-	struct root root;
-	const u8 *madt;
+	const u8 *spcr;
 
 	*why = "no RSDP";
 	if (!rsdp || !rsdp_ok(a, rsdp))
 		return -EINVAL;
 	*why = "neither a good XSDT nor a good RSDT";
-	if (!find_root(a, rsdp, &root))
+	if (!find_root(a, rsdp, root))
 		return -EINVAL;
 	p->rsdp = rsdp;
-	name_machine(&root, p);
-	read_optional(a, &root, p);
-	*why = "no good MADT";
-	madt = find_table(a, &root, "APIC", MADT_ENTRIES);
-	return madt ? read_madt(madt, p, why) : -EINVAL;
+	name_machine(root, p);
+	spcr = acpi_find(root, "SPCR", SPCR_MIN_SIZE);
+	if (spcr)
+		read_spcr(spcr, &p->uart);
+	return 0;
 }

@@ -11,7 +11,7 @@
 
 #define PLATFORM_MAX_MEM     128
 #define PLATFORM_MAX_MODULES 8
-#define PLATFORM_MAX_REDISTS 16
+#define PLATFORM_MAX_REDISTS NR_CPUS /* ACPI may name one a CPU */
 #define PLATFORM_MAX_IOAPICS 16
 #define CMDLINE_MAX	     2048
 
@@ -92,7 +92,12 @@ struct x86_info {
 };
 
 /* How a secondary CPU is started on arm64. */
-enum cpu_method { CPU_METHOD_NONE, CPU_METHOD_PSCI, CPU_METHOD_SPIN_TABLE };
+enum cpu_method {
+	CPU_METHOD_NONE,
+	CPU_METHOD_PSCI,
+	CPU_METHOD_SPIN_TABLE,
+	CPU_METHOD_PARKING, /* ACPI's parking protocol: known, but not spoken */
+};
 
 struct cpu_info {
 	u64 hwid; /* MPIDR affinity, or APIC id */
@@ -157,8 +162,8 @@ struct acpi_access {
 	const void *(*phys)(void *ctx, paddr_t pa, size_t len);
 	void *ctx;
 };
-int acpi_read_platform(const struct acpi_access *a, paddr_t rsdp, struct platform *p,
-		       const char **why);
+int acpi_read_x86(const struct acpi_access *a, paddr_t rsdp, struct platform *p, const char **why);
+int acpi_read_arm(const struct acpi_access *a, paddr_t rsdp, struct platform *p, const char **why);
 /* Where a BIOS machine keeps its RSDP; 0 when it has none. */
 paddr_t acpi_find_rsdp(const struct acpi_access *a);
 

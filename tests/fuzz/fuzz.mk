@@ -8,7 +8,7 @@ FUZZ_TARGETS := fdt acpi archive cmdline conf elf
 
 # The code under test, and what it cannot be linked without.
 FUZZ_SRCS_fdt := drivers/firmware/fdt.c core/platform.c tests/fuzz/platform_check.c
-FUZZ_SRCS_acpi := drivers/firmware/acpi.c core/platform.c tests/fuzz/platform_check.c
+FUZZ_SRCS_acpi := $(wildcard drivers/firmware/acpi*.c) core/platform.c tests/fuzz/platform_check.c
 FUZZ_SRCS_archive := core/archive.c
 FUZZ_SRCS_cmdline := core/config.c
 FUZZ_SRCS_conf := core/config.c core/vm_config.c

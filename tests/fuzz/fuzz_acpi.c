@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	int err;
 
 	memset(&read_into, 0, sizeof(read_into));
-	err = acpi_read_platform(&access, MEMORY_BASE, &read_into, &why);
+	err = acpi_read_x86(&access, MEMORY_BASE, &read_into, &why);
 	FUZZ_CHECK(err <= 0);
 	if (err)
 		FUZZ_CHECK(why && *why);

@@ -173,7 +173,7 @@ static const struct acpi_access access = { phys, NULL };
 static int read_tables(void)
 {
 	why = "";
-	return acpi_read_platform(&access, RSDP, &p, &why);
+	return acpi_read_x86(&access, RSDP, &p, &why);
 }
 
 static void good_tables_are_read(void **state)

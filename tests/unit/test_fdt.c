@@ -260,7 +260,7 @@ static void malformed(void **state)
 		GONE("uart", "reg", "console without a reg"),
 		GONE("intc", "#interrupt-cells", NULL),
 		BAD("intc", "#interrupt-cells", "\0\0\0\0", NULL),
-		BAD("intc", "#redistributor-regions", "\0\0\0\21", "too many redistributor"),
+		BAD("intc", "#redistributor-regions", "\0\0\4\1", "too many redistributor"),
 		BAD("intc", "#redistributor-regions", "\0\0\0\0", "too many redistributor"),
 		BAD("intc", "#redistributor-regions", "\0\0\0\3", "too few reg"),
 		GONE("intc", "compatible", NULL),
