@@ -40,12 +40,25 @@ static void mmio_bus_write(const struct uart_info *u, u32 reg, u8 value)
 
 const struct ns16550_bus ns16550_mmio = { mmio_bus_read, mmio_bus_write };
 
+/* What went wrong with input since it was last told. Reading clears it, whatever it was read for. */
+static u8 input_errors;
+
+static u8 line_status(void)
+{
+	u8 lsr = uart_bus->read(&uart, NS16550_LSR);
+
+	if (lsr == 0xff) /* nothing there */
+		return NS16550_LSR_THRE;
+	input_errors |= lsr & (NS16550_LSR_OE | NS16550_LSR_BROKEN);
+	return lsr;
+}
+
 static void console_putc(struct console *c, char ch)
 {
 	static u32 patience = SPIN_LIMIT; /* under the console's lock; none for a UART that hung */
 	u32 left = patience;
 
-	while (!(uart_bus->read(&uart, NS16550_LSR) & NS16550_LSR_THRE) && left)
+	while (!(line_status() & NS16550_LSR_THRE) && left)
 		left--;
 	patience = left ? SPIN_LIMIT : 0;
 	uart_bus->write(&uart, NS16550_THR, (u8)ch);
@@ -53,11 +66,17 @@ static void console_putc(struct console *c, char ch)
 
 static int console_getc_16550(struct console *c)
 {
-	u8 lsr = uart_bus->read(&uart, NS16550_LSR);
+	u8 errors;
 
-	if (lsr == 0xff || !(lsr & NS16550_LSR_DR)) /* all ones: nothing there */
+	if (!(line_status() & NS16550_LSR_DR))
 		return -1;
-	return uart_bus->read(&uart, NS16550_RBR);
+	errors = input_errors;
+	input_errors = 0;
+	if (!errors)
+		return uart_bus->read(&uart, NS16550_RBR);
+	if (errors & NS16550_LSR_BROKEN)
+		uart_bus->read(&uart, NS16550_RBR);
+	return CONSOLE_DAMAGED;
 }
 
 static struct console console_16550 = {

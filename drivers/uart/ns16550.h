@@ -29,6 +29,8 @@
 #define NS16550_MCR_RTS	     0x02
 #define NS16550_MCR_OUT2     0x08 /* gates the interrupt line on a PC */
 #define NS16550_LSR_DR	     0x01
+#define NS16550_LSR_OE	     0x02 /* bytes were lost */
+#define NS16550_LSR_BROKEN   0x1c /* parity, framing, break: of the byte that is read next */
 #define NS16550_LSR_THRE     0x20
 #define NS16550_LSR_TEMT     0x40
 

@@ -22,6 +22,8 @@
 #define PL011_PERIPHID0 0xfe0 /* four bytes, one a word: 0x00341011 for revision r1p5 */
 #define PL011_PCELLID0	0xff0 /* four bytes, one a word: 0xb105f00d */
 
+#define PL011_DR_ERRORS 0xf00 /* framing, parity, break, overrun: of the byte in bits 0 to 7 */
+
 #define PL011_FR_BUSY 0x08
 #define PL011_FR_RXFE 0x10
 #define PL011_FR_TXFF 0x20

@@ -36,6 +36,7 @@
 #define IMX_UCR1	0x80
 #define IMX_UCR2	0x84
 #define IMX_UTS		0xb4
+#define IMX_URXD_ERR	0x4000
 #define IMX_UCR1_EN	0x0001
 #define IMX_UCR1_IRQS	0x2240 /* TRDYEN, RRDYEN, TXMPTYEN */
 #define IMX_UCR2_SRST	0x0001 /* 0 resets */
@@ -55,6 +56,7 @@ static const struct polled_kind {
 	u8 status, full,
 		empty; /* status: where; which bits say that no more fits in, or nothing is there */
 	u8 tx, rx;
+	u16 damaged; /* which bits beside a byte say that it is broken, or others are lost */
 	struct enable enable[MAX_ENABLES];
 } kinds[] = {
 	[UART_PL011] = { PL011_FR,
@@ -62,6 +64,7 @@ static const struct polled_kind {
 			 PL011_FR_RXFE,
 			 PL011_DR,
 			 PL011_DR,
+			 PL011_DR_ERRORS,
 			 { { PL011_IMSC, 0xffff, 0 },
 			   { PL011_LCRH, 0, PL011_LCRH_WLEN_8 | PL011_LCRH_FEN },
 			   { PL011_CR, 0, PL011_CR_UARTEN | PL011_CR_TXE | PL011_CR_RXE } } },
@@ -71,12 +74,14 @@ static const struct polled_kind {
 			PL011_FR_RXFE,
 			PL011_DR,
 			PL011_DR,
+			PL011_DR_ERRORS,
 			{ { PL011_IMSC, 0xffff, 0 } } },
 	[UART_CADENCE] = { CADENCE_SR,
 			   CADENCE_SR_TXF,
 			   CADENCE_SR_RXE,
 			   CADENCE_FIFO,
 			   CADENCE_FIFO,
+			   0,
 			   { { CADENCE_IDR, 0, 0x1fff },
 			     { CADENCE_CR, CADENCE_CR_RX_X | CADENCE_CR_TX_X,
 			       CADENCE_CR_RX | CADENCE_CR_TX } } },
@@ -85,6 +90,7 @@ static const struct polled_kind {
 		       IMX_UTS_RXEMPTY,
 		       IMX_UTXD,
 		       IMX_URXD,
+		       IMX_URXD_ERR,
 		       { { IMX_UCR1, IMX_UCR1_IRQS, IMX_UCR1_EN },
 			 { IMX_UCR2, 0,
 			   IMX_UCR2_SRST | IMX_UCR2_RXEN | IMX_UCR2_TXEN | IMX_UCR2_WS |
@@ -112,10 +118,12 @@ static void polled_putc(struct console *c, char ch)
 static int polled_getc(struct console *c)
 {
 	struct polled *p = c->priv;
+	u32 got;
 
 	if (mmio_read32(p->base + p->kind->status) & p->kind->empty)
 		return -1;
-	return mmio_read32(p->base + p->kind->rx) & 0xff;
+	got = mmio_read32(p->base + p->kind->rx);
+	return got & p->kind->damaged ? CONSOLE_DAMAGED : got & 0xff;
 }
 
 static void switch_on(volatile char *base, const struct enable *e)
