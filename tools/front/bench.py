@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from . import ARCHES, Failure, Usage, build, experiments, host, machine
+from . import ARCHES, Failure, Usage, build, debugger, experiments, host, machine
 
 KEY_VALUE = re.compile(r"^([a-z][\w.-]*)=(\S*)$")
 # What the image ends with when a word of its command line is wrong (core/core.h).
@@ -31,11 +31,14 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --memory MIB     (default 1024)",
            "  --build KIND     release (default), debug or ubsan; --host: release, debug, asan, tsan",
            "  --icount         one instruction is one tick of time: exact, but slow and no contention",
-           "  --gdb            wait for a debugger before the first instruction",
+           "  --gdb            in gdb, stopped before the first instruction; `help cupel` there",
+           "  --gdb-batch FILE the same with gdb's commands from a file",
+           "  --gdb-wait       wait for a debugger of your own before the first instruction",
            "  --timeout S      give up after S seconds (default 1800)")
 # What needs no guest that has code of its own.
 ON_HOST = ("evtchn", "invalidate", "locks", "reader")
-EMULATOR_ONLY = ("cpu", "gic", "machine", "icount", "gdb")
+EMULATOR_ONLY = ("cpu", "gic", "machine", "icount", "gdb", "gdb-batch", "gdb-wait")
+DEBUGGED = ("gdb", "gdb-batch", "gdb-wait")
 
 
 def usage():
@@ -60,7 +63,7 @@ class Request:
         self.words = []
         self.options = {"cpus": 0, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
                         "machine": None, "build": "release", "json": None,
-                        "icount": False, "gdb": False, "host": False}
+                        "icount": False, "gdb": False, "gdb-batch": None, "gdb-wait": False, "host": False}
 
     def read(self, words):
         rest = list(words)
@@ -151,6 +154,7 @@ class Request:
                         % (self.arch, " or ".join(MACHINES[self.arch]), o["machine"]))
         if o["build"] not in ("release", "debug", "ubsan"):
             raise Usage("--build is release, debug or ubsan, not '%s'" % o["build"])
+        check_script(o)
         if o["gic"] == "2" and o["cpus"] > 8:
             raise Usage("a GICv2 machine has at most 8 CPUs")
 
@@ -176,7 +180,7 @@ class Request:
             return host.Host(o["cpus"], o["memory"], o["build"], (*words, *self.words))
         what = machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
                                machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
-                               gdb=o["gdb"], build=o["build"])
+                               build=o["build"])
         return what.for_bench(*words, *self.words)
 
 
@@ -205,21 +209,27 @@ class Printer:
             self.json.flush()
 
 
-def debugger(what):
-    """How to attach. The arm64 image has no address of its own: QEMU puts it 2 MiB into RAM, and it
-    stays there when the MMU comes on. Only a hardware breakpoint survives the image's arrival."""
-    symbols = "%s/cupel.sym.elf" % build.directory(what.arch, what.build)
-    if what.arch == "x86":
-        return ("gdb-multiarch -ex 'target remote 127.0.0.1:1234' -ex 'hbreak cupel_main' " + symbols)
-    return ("gdb-multiarch -ex 'set architecture aarch64' -ex 'target remote 127.0.0.1:1234' "
-            "-ex 'symbol-file %s -o 0x40200000' -ex 'hbreak cupel_main'" % symbols)
+def check_script(options):
+    script = options["gdb-batch"]
+    if script and not os.access(script, os.R_OK):
+        raise Usage("--gdb-batch: %s can't be read" % script)
 
 
-def run_on(what, timeout, json_path=None):
+def debug(what, options, printer):
+    """What --gdb and its like ask for; gdb's exit status, as a failure if it is one."""
+    if options["gdb-wait"]:
+        debugger.wait(what, printer.line)
+        return
+    status = debugger.debug(what, options["gdb-batch"], printer.line)
+    if status:
+        raise Failure("gdb ended with status %d" % status)
+
+
+def run_on(what, timeout, json_path=None, options=None):
     printer = Printer(json_path)
-    if what.gdb:
-        print("waiting for a debugger:\n  " + debugger(what), flush=True)
-        timeout = None
+    if options and any(options[name] for name in DEBUGGED):
+        debug(what, options, printer)
+        return printer.rows
     start = machine.execute if isinstance(what, host.Host) else machine.boot
     result = start(what, timeout, on_line=printer.line)
     if result.ended == "timeout":
@@ -239,24 +249,40 @@ def bench(words):
     build.setup()
     request.make()
     started = time.monotonic()
-    rows = run_on(request.to_machine("bench=" + request.experiment), request.options["timeout"], request.options["json"])
+    rows = run_on(request.to_machine("bench=" + request.experiment), request.options["timeout"],
+                  request.options["json"], request.options)
     print("%d rows in %.0f s" % (rows, time.monotonic() - started), file=sys.stderr)
 
 
-def run(words):
-    arch = "arm64"
-    for word in words:
-        if word not in ARCHES:
+def read_run(words):
+    """(architecture, options) of `run`: it takes those of the debugger."""
+    arch, options, rest = None, dict.fromkeys(DEBUGGED), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("--") and word[2:] in DEBUGGED:
+            if word == "--gdb-batch" and not rest:
+                raise Usage("--gdb-batch needs a file")
+            options[word[2:]] = rest.pop(0) if word == "--gdb-batch" else True
+        elif word not in ARCHES:
             raise Usage("run takes arm64 or x86, not '%s'" % word)
-        arch = word
-    if len(words) > 1:
-        raise Usage("run takes one architecture")
+        elif arch:
+            raise Usage("run takes one architecture")
+        else:
+            arch = word
+    check_script(options)
+    return arch or "arm64", options
+
+
+def run(words):
+    arch, options = read_run(words)
     build.setup()
     print("building for %s …" % arch, flush=True)
     build.image(arch)
     what = machine.Machine(arch=arch, cpus=RUN_CPUS).for_bench("bench=vcpu-load", *RUN_WORDS)
     print("booting %s on QEMU …" % what.name(), flush=True)
-    run_on(what, RUN_TIMEOUT)
+    run_on(what, RUN_TIMEOUT, options=options)
+    if any(options.values()):
+        return
     print("\nOn an emulator the counts are exact, and the rates are mostly its host's: with %d CPUs on %d host"
           "\ncores, `locked` also waits for threads that the host has put aside. Look at \"per load\"."
           % (RUN_CPUS, os.cpu_count() or 1))

@@ -37,7 +37,7 @@ class Machine:
     el2: bool = True
     boot: str = "multiboot"  # x86: or "pvh"
     icount: bool = False
-    gdb: bool = False
+    gdb: str = ""  # socket for a debugger, who starts the machine
     build: str = "release"
     image: str = None
     archive: str = "guests.cpio"  # in the build directory, or a path; "" = none
@@ -79,7 +79,7 @@ class Machine:
         if self.icount:
             common += ["-icount", "shift=0,sleep=off"]
         if self.gdb:
-            common += ["-S", "-gdb", "tcp:127.0.0.1:1234"]
+            common += ["-S", "-chardev", "socket,id=gdb,server=on,wait=off,path=" + self.gdb, "-gdb", "chardev:gdb"]
         common += ["-kernel", self.image_path()]
         if self.archive_path():
             common += ["-initrd", self.archive_path()]
@@ -121,7 +121,7 @@ class Machine:
 
 @dataclass
 class Boot:
-    """How a boot went. `ended` is "exit" (by itself), "pattern", "timeout" or "idle"."""
+    """How a boot went. `ended` is "exit" (by itself), "pattern", "timeout" or "stopped"."""
 
     machine: Machine
     text: str = ""
@@ -193,8 +193,9 @@ def boot(machine, timeout=60, until=None, on_line=None):
             copy.close()
 
 
-def execute(machine, timeout=60, until=None, on_line=None):
-    """The same for anything that has argv(), name() and exit_code(): see host.py."""
+def execute(machine, timeout=60, until=None, on_line=None, stop=None):
+    """The same for anything that has argv(), name() and exit_code(): see host.py. `stop` is an event that
+    ends it from outside."""
     command = machine.argv()
     if not shutil.which(command[0]):
         raise Failure("%s is not installed: ./cupel setup" % command[0])
@@ -205,7 +206,7 @@ def execute(machine, timeout=60, until=None, on_line=None):
                              stderr=subprocess.PIPE, start_new_session=True)
     result = Boot(machine, command=command)
     try:
-        watch(child, result, started, timeout, until, on_line)
+        watch(child, result, started, timeout, until, on_line, stop)
     finally:
         if child.poll() is None:
             child.kill()
@@ -223,7 +224,7 @@ def pump(pipe, put):
     put(None)
 
 
-def watch(child, result, started, timeout, until, on_line):
+def watch(child, result, started, timeout, until, on_line, stop=None):
     pattern = re.compile(until) if until else None
     output = queue.Queue()
     errors = []
@@ -234,6 +235,9 @@ def watch(child, result, started, timeout, until, on_line):
     text = []
     try:
         while True:
+            if stop and stop.is_set():
+                result.ended = "stopped"
+                return
             left = None if timeout is None else started + timeout - time.monotonic()
             if left is not None and left <= 0:
                 result.ended = "timeout"
