@@ -53,10 +53,10 @@ DEPS_arm64 := $(firstword $(wildcard build/deps/arm64/usr) /usr)
 DEPS := $(or $(DEPS_$(ARCH)),/usr)
 LIBS_arm64 := $(DEPS_arm64)/lib/aarch64-linux-gnu/libfdt.a
 
-drivers_arm64 := gic/* timer/arm_* uart/vpl011 uart/polled uart/ns16550 firmware/fdt firmware/psci firmware/efi* \
-	firmware/acpi firmware/acpi_arm
+drivers_arm64 := gic/* timer/arm_* uart/vpl011 uart/polled uart/ns16550 firmware/fdt firmware/psci \
+	firmware/acpi firmware/acpi_arm firmware/firmware firmware/efi*
 drivers_x86 := apic/* timer/x86_* uart/ns16550 uart/v16550 firmware/acpi firmware/acpi_x86 firmware/multiboot* \
-	firmware/pvh
+	firmware/pvh firmware/firmware firmware/efi
 SRCS := $(sort $(wildcard core/*.c) $(wildcard bench/*.c) \
 	$(wildcard arch/$(ARCH)/*.[cS] arch/$(ARCH)/*/*.[cS]) \
 	$(foreach d,$(drivers_$(ARCH)),$(wildcard drivers/$d.c)))

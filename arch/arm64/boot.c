@@ -25,48 +25,6 @@ u64 arch_boot_counter(void)
 	return boot_counter;
 }
 
-static __noreturn void no_firmware(paddr_t fdt, const char *why)
-{
-	printk("Cupel: no usable device tree in x0 (0x%lx): %s; halted\n", (unsigned long)fdt, why);
-	boot_halt();
-}
-
-/* Other CPUs are found by their place in cpus[]; ours must be the first. */
-static void put_boot_cpu_first(paddr_t fdt)
-{
-	u64 here = read_sysreg(mpidr_el1) & MPIDR_AFFINITY_MASK;
-
-	for (u32 i = 0; i < platform.nr_cpus; i++) {
-		struct cpu_info boot = platform.cpus[i];
-
-		if (boot.hwid != here)
-			continue;
-		for (; i > 0; i--)
-			platform.cpus[i] = platform.cpus[i - 1];
-		boot.enabled = true;
-		platform.cpus[0] = boot;
-		return;
-	}
-	no_firmware(fdt, "it does not list the boot CPU");
-}
-
-static void read_firmware(paddr_t fdt)
-{
-	const char *why = "not an address of one";
-	int r = -1;
-
-	if (fdt && IS_ALIGNED(fdt, 8UL) && fdt >> (VA_BITS - 1) == 0)
-		r = fdt_read_platform((const void *)fdt, FDT_MAX_SIZE, &platform, &why);
-	boot_console_firmware(); /* a tree that is refused may still have named it */
-	if (r)
-		no_firmware(fdt, why);
-	put_boot_cpu_first(fdt);
-	if (platform_reserve_mem(&platform, (paddr_t)__image_start,
-				 (u64)(__image_end - __image_start)) ||
-	    platform_reserve_mem(&platform, 0, PAGE_SIZE))
-		no_firmware(fdt, "more holes in RAM than can be kept");
-}
-
 static void choose_mode(void)
 {
 	const char *mode = cmdline_get("arm64.mode");
@@ -96,7 +54,7 @@ static __noreturn void boot_on_stack(void)
 	cupel_main();
 }
 
-void boot_main(paddr_t fdt, u64 counter)
+void boot_main(paddr_t info, u32 how, u64 counter)
 {
 	const char *why;
 	void *base;
@@ -104,7 +62,7 @@ void boot_main(paddr_t fdt, u64 counter)
 
 	boot_counter = counter;
 	boot_read_ids();
-	read_firmware(fdt);
+	boot_firmware(info, how);
 	cmdline_parse(platform.cmdline, &why); /* cupel_main() says what is wrong with it */
 	boot_console_cmdline();
 	choose_mode();

@@ -11,8 +11,11 @@
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 
-/* Root; image 5, device tree 3, three consoles or where one may be 9, arena of mm_init() 3. */
-#define EARLY_TABLES 21
+/*
+ * Root; image 5, device tree 3, three consoles or where one may be 9, arena of mm_init() 3, and the rest for
+ * EFI's tables in odd places.
+ */
+#define EARLY_TABLES 32
 
 static u64 early_tables[EARLY_TABLES][PT_ENTRIES] __aligned(PAGE_SIZE);
 static u32 early_tables_used;
@@ -88,8 +91,9 @@ static void early_map(paddr_t from, paddr_t to)
  * away by mm_init(), so rights are not split yet. A pointer that can't be a device tree is not mapped;
  * boot_main() says so.
  */
-const struct mmu_regs *boot_early_mmu(paddr_t fdt)
+const struct mmu_regs *boot_early_mmu(paddr_t info, u32 how)
 {
+	paddr_t fdt = how == BOOT_FDT ? info : 0;
 	paddr_t fdt_block = ALIGN_DOWN(fdt, MIB(2));
 
 	/* A CPU without nVHE (FEAT_E2H0 absent) keeps E2H set whatever was written at entry. */

@@ -17,26 +17,99 @@
 	movk	\reg, #(((\value) >> 16) & 0xffff), lsl #16
 	.endm
 
+	/*
+	 * The first page is the header of a flat Image (Linux, Documentation/arch/arm64/booting.rst, "Call the
+	 * kernel image") and of a PE/COFF EFI application (Microsoft PE format, "COFF File Header" on). Firmware
+	 * may map it without the right to execute: what runs in it runs with the MMU off, or on our own tables.
+	 */
 	.section .text.head, "ax"
 	.globl	__image_start
 	.hidden	__image_start
-	/* Linux, Documentation/arch/arm64/booting.rst, "Call the kernel image" */
 __image_start:
+	ccmp	x18, #0, #0xd, pl	/* does nothing, and reads "MZ" */
 	b	entry
-	.long	0
 	.quad	0			/* text_offset */
 	.long	image_size, 0		/* with .bss */
 	.quad	(1 << 3) | (1 << 1)	/* anywhere in memory; 4 KiB pages; little endian */
 	.quad	0, 0, 0
 	.ascii	"ARMd"
-	.long	0
+	.long	pe_header - __image_start
 
+pe_header:
+	.ascii	"PE\0\0"
+	.hword	0xaa64			/* AArch64 */
+	.hword	2			/* sections */
+	.long	0, 0, 0
+	.hword	pe_sections - pe_optional
+	.hword	0x206			/* executable, no line numbers, no symbols */
+pe_optional:
+	.hword	0x20b			/* PE32+ */
+	.hword	0
+	.long	pe_text_size
+	.long	pe_data_size
+	.long	0
+	.long	efi_offset
+	.long	PE_PAGE_SIZE		/* base of code */
+	.quad	0			/* linked at */
+	.long	PE_PAGE_SIZE		/* sections start at multiples of this */
+	.long	PE_FILE_ALIGN
+	.long	0, 0, 0, 0
+	.long	image_size
+	.long	PE_PAGE_SIZE		/* headers */
+	.long	0
+	.hword	10			/* EFI application */
+	.hword	0x100			/* at home where data can't be executed */
+	.quad	0, 0, 0, 0
+	.long	0
+	.long	6			/* directories: none; less than these some firmware does not take */
+	.quad	0, 0, 0, 0, 0, 0
+pe_sections:
+	.ascii	".text\0\0\0"
+	.long	pe_text_size, PE_PAGE_SIZE, pe_text_size, PE_PAGE_SIZE
+	.quad	0
+	.long	0
+	.long	0x60000020		/* code: execute, read */
+	.ascii	".data\0\0\0"
+	.long	pe_data_size, pe_data_offset
+	.long	0			/* its size in the file: tools/pack-image knows it */
+	.long	pe_data_offset
+	.quad	0
+	.long	0
+	.long	0xc0000040		/* data: read, write */
+
+/* From firmware, EL2, x0 = device tree. */
 entry:
 	mov	x21, x0
+	mov	x22, #BOOT_FDT
 	mrs	x19, CurrentEL
 	cmp	x19, #CURRENTEL_EL2
 	b.ne	wrong_el
 	mrs	x20, cntpct_el0
+	b	begin
+
+	.text
+/* EFI's way in: image handle, system table, on firmware's stack and tables (UEFI 2.10, 2.3.6). */
+	.globl	efi_entry
+	.hidden	efi_entry
+efi_entry:
+	mrs	x2, cntpct_el0
+	mov	x6, x0
+	mov	x7, x30
+	bl	relocate
+	mov	x0, x6
+	mov	x30, x7
+	b	boot_efi		/* whose caller is firmware */
+
+/* void boot_enter(const struct efi_info *info): the end of boot services, at EL2 with the MMU on. */
+	.globl	boot_enter
+	.hidden	boot_enter
+boot_enter:
+	mov	x21, x0
+	mov	x22, #BOOT_EFI
+	ldr	x20, [x0, #EFI_INFO_COUNTER]
+
+/* x20 = counter at entry, x21 = what firmware left, x22 = how. */
+begin:
 	msr	daifset, #0xf
 	msr	spsel, #1
 	adr_l	x0, early_vectors
@@ -45,35 +118,38 @@ entry:
 	isb
 
 	/*
-	 * Whatever the loader left in the caches of our range goes to memory now; with the MMU off no
-	 * line of it is allocated again, so what we write below is what the MMU-on world will read.
+	 * Firmware may have left the MMU and caches on. What was written through them, this code too, has to be in
+	 * memory before they go off; and once more afterwards, for the lines that were fetched meanwhile, unasked.
+	 * With the MMU off none is allocated again, so what we write below is what the MMU-on world will read.
 	 */
-	adr_l	x0, __image_start
-	adr_l	x1, __image_end
-	bl	clean_invalidate
+	bl	clean_image
 	mov_w32	x0, SCTLR_EL2_RES1
 	msr	sctlr_el2, x0
 	isb
 	mov_w32	x0, HCR_RW
 	msr	hcr_el2, x0
 	isb
+	bl	clean_image
 
 	adr_l	x0, boot_stack_top
 	mov	sp, x0
 	mov	x29, xzr
 	mov	x30, xzr
+	cbnz	x22, 2f			/* by EFI it is relocated already */
 	bl	relocate
-	adr_l	x0, __bss_start
+2:	adr_l	x0, __bss_start
 	adr_l	x1, __bss_end
 1:	stp	xzr, xzr, [x0], #16
 	cmp	x0, x1
 	b.lo	1b
 
 	mov	x0, x21
+	mov	x1, x22
 	bl	boot_early_mmu
 	bl	mmu_switch
 	mov	x0, x21
-	mov	x1, x20
+	mov	x1, x22
+	mov	x2, x20
 	mov	x30, xzr
 	b	boot_main
 
@@ -93,27 +169,29 @@ boot_halt:
 	wfi
 	b	boot_halt
 
-/* The image was linked at 0: every place in the table (tools/pack-image) gets added where it is. x0-x5 are lost. */
+/* The image was linked at 0: every place in the table (tools/pack-image) gets added where it is. x0 and x8-x12 are lost. */
 relocate:
 	adr_l	x0, __image_start
-	adr_l	x1, __rela_start
-	mov	x2, x0
-	mov	w5, #0xffff		// FAR of tools/pack-image
-1:	ldrh	w3, [x1], #2
-	cbz	w3, 2f
-	add	x2, x2, x3, lsl #3
-	cmp	w3, w5
+	adr_l	x8, __rela_start
+	mov	x9, x0
+	mov	w12, #0xffff		// FAR of tools/pack-image
+1:	ldrh	w10, [x8], #2
+	cbz	w10, 2f
+	add	x9, x9, x10, lsl #3
+	cmp	w10, w12
 	b.eq	3f
-	ldr	x4, [x2]
-	add	x4, x4, x0
-	str	x4, [x2]
+	ldr	x11, [x9]
+	add	x11, x11, x0
+	str	x11, [x9]
 	b	1b
-3:	sub	x2, x2, #8
+3:	sub	x9, x9, #8
 	b	1b
 2:	ret
 
-/* To the point of coherency, [x0, x1). CTR_EL0.DminLine, Arm ARM D19.2.34, counts words. */
-clean_invalidate:
+/* The image to the point of coherency. CTR_EL0.DminLine, Arm ARM D19.2.34, counts words. */
+clean_image:
+	adr_l	x0, __image_start
+	adr_l	x1, __image_end
 	mrs	x2, ctr_el0
 	ubfx	x2, x2, #16, #4
 	mov	x3, #4

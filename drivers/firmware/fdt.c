@@ -236,6 +236,8 @@ static int read_memory(struct reader *r)
 {
 	int node, err;
 
+	if (r->p->nr_mem)
+		return 0; /* EFI's map knows better */
 	fdt_for_each_subnode(node, r->fdt, 0) {
 		if (!has_string(r, node, "device_type", "memory") || !status_okay(r, node))
 			continue;
@@ -362,7 +364,7 @@ static int read_initrd(struct reader *r, int chosen)
 	struct platform *p = r->p;
 	u64 start, end;
 
-	if (!read_address(r, chosen, "linux,initrd-start", &start) ||
+	if (p->nr_modules || !read_address(r, chosen, "linux,initrd-start", &start) ||
 	    !read_address(r, chosen, "linux,initrd-end", &end) || start == end)
 		return 0;
 	if (end < start)
@@ -376,7 +378,7 @@ static int read_cmdline(struct reader *r, int chosen)
 	int len;
 	const char *args = fdt_getprop(r->fdt, chosen, "bootargs", &len);
 
-	if (!args || len == 0)
+	if (!args || len == 0 || r->p->cmdline[0])
 		return 0;
 	if (args[len - 1] != '\0')
 		return bad(r, -EINVAL, "a command line without an end");
@@ -596,7 +598,7 @@ static void read_machine(struct reader *r)
 		model = "";
 	strlcpy(machine_name, model, sizeof(machine_name));
 	r->p->machine = machine_name;
-	r->p->firmware = "fdt";
+	r->p->firmware = r->p->firmware ? "efi+fdt" : "fdt";
 }
 
 /* The order matters: RAM before what is cut out of it, the GIC before what names its interrupts. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the readers of x86 firmware share: bytes out of tables, and the filling of struct platform. */
+/* What the readers of firmware share: bytes out of tables, and the filling of struct platform. */
 #ifndef DRIVERS_FIRMWARE_H
 #define DRIVERS_FIRMWARE_H
 
@@ -22,7 +22,7 @@ static inline u64 fw_get64(const u8 *p, size_t off)
 	return fw_get32(p, off) | (u64)fw_get32(p, off + 4) << 32;
 }
 
-/* Bodies in pvh.c. A RAM range that doesn't fit or wraps is left out: less memory, never wrong memory. */
+/* A RAM range that doesn't fit or wraps is left out: less memory, never wrong memory. */
 void fw_add_ram(struct platform *p, u64 base, u64 size);
 int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size);
 /* -E2BIG when it is longer than CMDLINE_MAX, -EINVAL when out of reach. */

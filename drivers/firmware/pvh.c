@@ -24,45 +24,6 @@
 #define MEMMAP_MAX	4096
 #define MEMMAP_TYPE_RAM 1
 
-void fw_add_ram(struct platform *p, u64 base, u64 size)
-{
-	u64 end = base + size;
-
-	if (end < base)
-		return;
-	base = ALIGN_UP(base, PAGE_SIZE);
-	end = ALIGN_DOWN(end, PAGE_SIZE);
-	if (base < end)
-		platform_add_mem(p, base, end - base);
-}
-
-int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size)
-{
-	if (!size || !a->phys(a->ctx, base, size))
-		return -EINVAL;
-	if (p->nr_modules == PLATFORM_MAX_MODULES)
-		return 0;
-	p->modules[p->nr_modules++] = (struct module){ .base = base, .size = size };
-	return 0;
-}
-
-int fw_copy_cmdline(const struct acpi_access *a, struct platform *p, paddr_t pa, const char **why)
-{
-	for (u32 i = 0; i < CMDLINE_MAX; i++) {
-		const char *c = a->phys(a->ctx, pa + i, 1);
-
-		*why = "command line out of reach";
-		if (!c)
-			return -EINVAL;
-		p->cmdline[i] = *c;
-		if (!*c)
-			return 0;
-	}
-	p->cmdline[CMDLINE_MAX - 1] = 0;
-	*why = "command line too long";
-	return -E2BIG;
-}
-
 static int read_memmap(const struct acpi_access *a, const u8 *info, struct platform *p,
 		       const char **why)
 {

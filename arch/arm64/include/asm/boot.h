@@ -16,6 +16,15 @@
 /* Linux takes 2 MiB at most; QEMU makes slightly more of a -dtb that it once dumped itself. */
 #define FDT_MAX_SIZE MIB(4)
 
+/* How the boot CPU came in, and so what was left for it: a device tree, or struct efi_info. */
+#define BOOT_FDT	 0
+#define BOOT_EFI	 1
+#define EFI_INFO_COUNTER 8 /* struct efi_info */
+
+/* The least that the PE format allows; tools/pack-image fills up to it */
+#define PE_FILE_ALIGN 512
+#define PE_PAGE_SIZE  4096
+
 /* The first place where a PL011 is looked for before firmware has named a console: that of QEMU's virt. */
 #ifndef CONFIG_EARLY_PL011
 #define CONFIG_EARLY_PL011 0x09000000
@@ -71,6 +80,8 @@ void mmu_switch(const struct mmu_regs *r);
 __noreturn void call_on_stack(__noreturn void (*fn)(void), u64 stack_top);
 void secondary_entry(void);
 void secondary_spin_entry(void);
+/* entry.S: after boot services, from firmware's tables to ours. */
+__noreturn void boot_enter(const struct efi_info *info);
 __noreturn void boot_halt(void);
 
 /*
@@ -81,9 +92,10 @@ void boot_early_puts(const char *s);
 u64 boot_early_uart(u64 after);
 extern const u32 boot_early_uarts[];
 
-/* boot.c, boot_early.c, called from entry.S */
-const struct mmu_regs *boot_early_mmu(paddr_t fdt);
-__noreturn void boot_main(paddr_t fdt, u64 counter);
+/* boot.c, boot_early.c, boot_efi.c, called from entry.S */
+u64 boot_efi(void *image, void *table, u64 counter);
+const struct mmu_regs *boot_early_mmu(paddr_t info, u32 how);
+__noreturn void boot_main(paddr_t info, u32 how, u64 counter);
 __noreturn void boot_early_trap(u64 esr, u64 elr, u64 far);
 
 /* boot_early.c: map where boot_early_puts() looks, except what is known to be RAM */
@@ -91,6 +103,13 @@ void boot_early_map_uarts(void);
 
 /* boot_cpu.c */
 void boot_read_ids(void);
+
+/* boot_efi.c: struct efi_info into platform, and a way to any table of firmware's until mm_init(). */
+int boot_read_efi(paddr_t info, const char **why);
+extern const struct acpi_access boot_access;
+
+/* boot_firmware.c: fills platform from what firmware left, or says why it can't and halts. */
+void boot_firmware(paddr_t info, u32 how);
 
 /* boot_console.c: what firmware names, or else a PL011 that is there; then what the command line adds */
 void boot_console_firmware(void);
