@@ -59,14 +59,16 @@
 #define GICR_WAKER_CHILDREN BIT32(2)
 
 /* GICv2 CPU interface, IHI 0048 4.4 */
-#define GICC_CTLR 0x0000
-#define GICC_PMR  0x0004
-#define GICC_BPR  0x0008
-#define GICC_IAR  0x000c
-#define GICC_EOIR 0x0010
-#define GICC_RPR  0x0014
-#define GICC_APR  0x00d0
-#define GICC_DIR  0x1000
+#define GICC_CTLR      0x0000
+#define GICC_PMR       0x0004
+#define GICC_BPR       0x0008
+#define GICC_IAR       0x000c
+#define GICC_EOIR      0x0010
+#define GICC_RPR       0x0014
+#define GICC_APR       0x00d0
+#define GICC_IIDR      0x00fc
+#define GICC_DIR       0x1000
+#define GIC_LAST_ALIAS 0xf000 /* of a page that shows all over 64 KiB */
 
 #define GICC_CTLR_ENABLE  BIT32(0)
 #define GICC_CTLR_EOIMODE BIT32(9)

@@ -73,17 +73,33 @@ static u32 own_target(void)
 	return mask & 0xff;
 }
 
+/*
+ * Where pages may be of 64 KiB a GIC-400 is wired so that each 4 KiB show sixteen times (Arm DEN 0029, "GIC-400
+ * and 64KB translation granule"). The second page of an interface, with GICC_DIR, then follows the last of them.
+ */
+static void skip_aliases(struct gic_info *g)
+{
+	const volatile char *regs = gic_map(&g->cpu_if);
+
+	if (g->cpu_if.size < KIB(128) ||
+	    mmio_read32(regs + GICC_IIDR) != mmio_read32(regs + GIC_LAST_ALIAS + GICC_IIDR))
+		return;
+	g->cpu_if.base += GIC_LAST_ALIAS;
+	g->vcpu_if.base += GIC_LAST_ALIAS;
+}
+
 static int gicv2_init(const char **why)
 {
-	const struct gic_info *g = &platform.gic;
+	struct gic_info *g = &platform.gic;
 	u32 lines, here;
 
 	if (g->cpu_if.size < GICC_DIR + 4) {
 		*why = "the GICv2 CPU interface is too small to have GICC_DIR";
 		return -ENODEV;
 	}
+	skip_aliases(g);
 	dist = gic_map(&g->dist);
-	gicc_base = gic_map(&g->cpu_if);
+	gicc_base = (volatile char *)g->cpu_if.base;
 	lines = GICD_TYPER_LINES(mmio_read32(dist + GICD_TYPER));
 	mmio_write32(dist + GICD_CTLR, 0);
 	gic_reset_bank(dist, GIC_SPI_BASE, lines, GROUP_0);

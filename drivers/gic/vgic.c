@@ -6,6 +6,7 @@
 #include "vgic.h"
 
 #include <cupel/abi.h>
+#include <cupel/config.h>
 #include <cupel/mm.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
@@ -23,6 +24,9 @@ void vgic_cpu_init(void)
 		vgic_v3_cpu_init();
 	else
 		vgic_v2_cpu_init();
+	/* For a machine on which they reach no CPU, as on QEMU 10.0's imx8mp-evk. */
+	if (unlikely(cmdline_get("arm64.no-lrs") != NULL))
+		vgic_hw.nr_lrs = 0;
 }
 
 /*
