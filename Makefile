@@ -128,7 +128,7 @@ HOT := $(wildcard arch/arm64/hyp_*.c arch/x86/svm/*.c drivers/gic/*.c drivers/ap
 	slots.c srcu.c steal.c string.c vcpu.c vm.c xen.c) \
 	$(addprefix drivers/timer/,arm_timer.c arm_vtimer.c x86_timer.c) \
 	drivers/uart/vpl011.c drivers/uart/v16550.c \
-	$(addprefix bench/,hist.c lockcost.c reader.c invalidate.c select_cost.c vcpu_load.c)
+	$(addprefix bench/,hist.c lockcost.c reader.c select_cost.c)
 $(patsubst %.c,$(O)/%.o,$(filter-out $(HOT),$(filter %.c,$(SRCS)))): CFLAGS += -Os
 
 $(O)/%.o: %.S Makefile

@@ -200,32 +200,39 @@ s64 evtchn_send(struct vm *vm, u32 port)
 	return err;
 }
 
-static __always_inline s64 raise(struct evtchn_domain *d, u32 port)
+/* A port that is open, whatever it is bound to; counted as one that is sent to. */
+static __always_inline struct evtchn *open_port(struct evtchn_domain *d, u32 port, bool counting)
 {
 	struct evtchn *e = evtchn_find(d, port);
-	bool counting = evtchn_counting();
 
 	/* Pairs with the releases in evtchn_ops.c. */
 	if (!e || load_acquire(&e->state) == EVTCHNSTAT_closed)
-		return -XEN_EINVAL;
+		return NULL;
 	if (unlikely(counting))
 		evtchn_count(sent);
-	deliver(d, e, port, counting);
-	return 0;
+	return e;
 }
 
 s64 evtchn_raise(struct vm *vm, u32 port)
 {
 	srcu_token_t token = guest_read_lock();
-	s64 err = raise(vm->evtchn, port);
+	bool counting = evtchn_counting();
+	struct evtchn *e = open_port(vm->evtchn, port, counting);
 
+	if (e)
+		deliver(vm->evtchn, e, port, counting);
 	guest_read_unlock(token);
-	return err;
+	return e ? 0 : -XEN_EINVAL;
 }
 
 static __noinline s64 raise_once(struct evtchn_domain *d, u32 port)
 {
-	return raise(d, port);
+	struct evtchn *e = open_port(d, port, evtchn_counting());
+
+	if (!e)
+		return -XEN_EINVAL;
+	evtchn_deliver(d, e, port);
+	return 0;
 }
 
 s64 evtchn_raise_id(u32 vm_id, u32 port)

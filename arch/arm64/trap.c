@@ -21,7 +21,8 @@ struct try_state {
 };
 static DEFINE_PER_CPU(struct try_state, try_state);
 
-DEFINE_PER_CPU(char, trap_overflow_stack)[OVERFLOW_STACK_SIZE] __aligned(16);
+/* End of the page that a CPU with a bad stack pointer panics on; read by trap_entry.S. */
+DEFINE_PER_CPU(u64, trap_overflow_top);
 
 extern char trap_vectors[], boot_stack[], boot_stack_top[];
 bool try_call(void (*fn)(void *arg), void *arg, u64 *regs);
@@ -203,7 +204,7 @@ bool arm64_try(void (*fn)(void *arg), void *arg, struct trap_info *info)
 /* Which piece of memory a frame record may be read from: 0 = none. */
 static u64 stack_end(u64 fp)
 {
-	u64 overflow = (u64)this_cpu_ptr(trap_overflow_stack);
+	u64 overflow = this_cpu(trap_overflow_top) - OVERFLOW_STACK_SIZE;
 
 	if (mm_on_stack(cpu_id(), fp))
 		return ALIGN_UP(fp + 1, STACK_SIZE);
@@ -242,6 +243,11 @@ unsigned int arch_backtrace(unsigned long *pc, unsigned int max)
 
 void trap_cpu_init(void)
 {
+	void *page = pages_alloc(size_to_order(OVERFLOW_STACK_SIZE));
+
+	if (!page)
+		panic("no memory for the stack of last resort");
+	this_cpu(trap_overflow_top) = (u64)page + OVERFLOW_STACK_SIZE;
 	write_sysreg(trap_vectors, vbar_el2);
 	isb();
 	__asm__ volatile("msr daifclr, #4" : : : "memory"); /* SError */

@@ -114,10 +114,12 @@ bad_stack:
 	msr	tpidr_el0, x0
 	sub	x0, sp, x0
 	msr	tpidrro_el0, x0
-	adr_l	x0, trap_overflow_stack + OVERFLOW_STACK_SIZE
+	adr_l	x0, trap_overflow_top
 	mov	sp, x0
 	mrs	x0, tpidr_el2
-	add	sp, sp, x0
+	add	x0, sp, x0
+	ldr	x0, [x0]
+	mov	sp, x0
 	mrs	x0, tpidrro_el0
 	sub	sp, sp, #FRAME_SIZE
 	save_frame
