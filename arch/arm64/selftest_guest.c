@@ -11,6 +11,7 @@
 
 #include <cupel/abi.h>
 #include <cupel/mm.h>
+#include <cupel/platform.h>
 #include <libfdt.h>
 #include <string.h>
 
@@ -291,15 +292,16 @@ SELFTEST(guest_fdt_lists_what_there_is)
 
 /* --- The load rule -------------------------------------------------------------------------------- */
 
+/* Active, or masked where there is no active state. */
 static bool host_active(const struct vtimer *timer)
 {
 	bool on = false;
 
-	irq_get_state(timer->desc, IRQ_STATE_ACTIVE, &on);
+	irq_get_state(timer->desc, (enum irq_state)timer->host_state, &on);
 	return on;
 }
 
-/* Active state of the host's PPI after a load, with the timer as given and a stale state before. */
+/* That state of the host's PPI after a load, with the timer as given and a stale state before. */
 static bool active_after_load(struct vcpu *v, u32 which, bool due, bool stale)
 {
 	struct vtimer *timer = &v->arch.timer[which];
@@ -308,7 +310,7 @@ static bool active_after_load(struct vcpu *v, u32 which, bool due, bool stale)
 	timer->ctl = CNT_CTL_ENABLE;
 	timer->cval = due ? 0 : ~0UL;
 	arch_irq_disable();
-	irq_set_state(timer->desc, IRQ_STATE_ACTIVE, stale);
+	irq_set_state(timer->desc, (enum irq_state)timer->host_state, stale);
 	selftest_load(v);
 	active = host_active(timer);
 	selftest_put(v);
@@ -380,8 +382,13 @@ static void check_spurious(struct selftest_ctx *t, struct vcpu *v, u32 which)
 
 SELFTEST(vtimer_spurious_interrupt_is_deactivated)
 {
-	struct vm *vm = selftest_vm_create(1, IRQCHIP_EXTERNAL);
+	struct vm *vm;
 
+	if (platform.gic.kind == GIC_BCM2836) {
+		t->skipped = "an interrupt can't be made pending here";
+		return;
+	}
+	vm = selftest_vm_create(1, IRQCHIP_EXTERNAL);
 	CHECK(t, vm);
 	if (!vm)
 		return;
