@@ -26,15 +26,13 @@
 #define SOURCE_MBOX0  BIT32(4)
 
 static volatile char *local;
+/* This core's registers, of those that come by four bytes a core, and its mailbox. */
+static DEFINE_PER_CPU(volatile char *, own);
+static DEFINE_PER_CPU(volatile char *, mailbox);
 
 static u32 core_of(u32 cpu)
 {
 	return platform.cpus[cpu].hwid & (NR_CORES - 1);
-}
-
-static volatile char *own(u32 bank, u32 stride)
-{
-	return local + bank + stride * core_of(cpu_id());
 }
 
 /* SGIs can't be masked one by one, and are never left pending: they have no state. */
@@ -44,23 +42,24 @@ static u32 timer_bit(u32 irq)
 }
 
 /* Four timers share the register: nobody may come in between, from this core either. */
-static void set_mask(u32 bit, bool masked)
+static __noinline void set_mask(u32 irq, bool masked)
 {
 	unsigned long flags = arch_irq_save();
-	u32 control = mmio_read32(own(TIMER_CONTROL, 4));
+	volatile char *reg = this_cpu(own) + TIMER_CONTROL;
+	u32 control = mmio_read32(reg) & ~timer_bit(irq);
 
-	mmio_write32(own(TIMER_CONTROL, 4), masked ? control & ~bit : control | bit);
+	mmio_write32(reg, masked ? control : control | timer_bit(irq));
 	arch_irq_restore(flags);
 }
 
 static void bcm2836_mask(struct irq_desc *d)
 {
-	set_mask(timer_bit(d->irq), true);
+	set_mask(d->irq, true);
 }
 
 static void bcm2836_unmask(struct irq_desc *d)
 {
-	set_mask(timer_bit(d->irq), false);
+	set_mask(d->irq, false);
 }
 
 static bool has_state(const struct irq_desc *d, enum irq_state which)
@@ -72,7 +71,7 @@ static int bcm2836_set_state(struct irq_desc *d, enum irq_state which, bool on)
 {
 	if (!has_state(d, which))
 		return -EINVAL;
-	set_mask(timer_bit(d->irq), on);
+	set_mask(d->irq, on);
 	return 0;
 }
 
@@ -80,7 +79,7 @@ static int bcm2836_get_state(struct irq_desc *d, enum irq_state which, bool *on)
 {
 	if (!has_state(d, which))
 		return -EINVAL;
-	*on = !(mmio_read32(own(TIMER_CONTROL, 4)) & timer_bit(d->irq));
+	*on = !(mmio_read32(this_cpu(own) + TIMER_CONTROL) & timer_bit(d->irq));
 	return 0;
 }
 
@@ -95,11 +94,11 @@ static const struct irq_chip bcm2836_chip = {
 
 u32 bcm2836_ack(void)
 {
-	u32 source = mmio_read32(own(IRQ_SOURCE, 4)), sgi;
+	u32 source = mmio_read32(this_cpu(own) + IRQ_SOURCE), sgi;
 
 	if (source & SOURCE_MBOX0) {
-		sgi = (u32)__builtin_ctz(mmio_read32(own(MBOX_CLEAR, 16)));
-		mmio_write32(own(MBOX_CLEAR, 16), BIT32(sgi));
+		sgi = (u32)__builtin_ctz(mmio_read32(this_cpu(mailbox)));
+		mmio_write32(this_cpu(mailbox), BIT32(sgi));
 		/* Cleared before the handler looks: what is stored after that sends it anew (gic_send_sgi()). */
 		dsb(sy);
 		return sgi;
@@ -124,9 +123,11 @@ static int bcm2836_init(const char **why)
 
 static void bcm2836_cpu_init(void)
 {
-	mmio_write32(own(TIMER_CONTROL, 4), 0);
-	mmio_write32(own(MBOX_CLEAR, 16), ~0U);
-	mmio_write32(own(MBOX_CONTROL, 4), 1);
+	this_cpu(own) = local + 4 * core_of(cpu_id());
+	this_cpu(mailbox) = local + MBOX_CLEAR + 16 * core_of(cpu_id());
+	mmio_write32(this_cpu(own) + TIMER_CONTROL, 0);
+	mmio_write32(this_cpu(mailbox), ~0U);
+	mmio_write32(this_cpu(own) + MBOX_CONTROL, 1);
 }
 
 static int bcm2836_check_cpu(u32 cpu)
