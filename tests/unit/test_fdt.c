@@ -87,6 +87,21 @@ static void build_cpus(void)
 	end();
 }
 
+static bool bcm2836; /* a Raspberry Pi 3's instead of a GIC */
+
+static void build_bcm2836(void)
+{
+	begin("local_intc");
+	prop_text("intc", "compatible", "brcm,bcm2836-l1-intc");
+	CELLS("intc", "#interrupt-cells", 2);
+	CELLS("intc", "reg", 0, 0x40000000, 0, 0x100);
+	end();
+	begin("timer");
+	prop_text("timer", "compatible", "arm,armv7-timer");
+	CELLS("timer", "interrupts", 0, 4, 1, 4, 3, 4, 2, 4);
+	end();
+}
+
 static void build_gic(bool v3)
 {
 	begin("intc");
@@ -154,7 +169,10 @@ static void build(bool v3)
 	end();
 	end();
 	build_cpus();
-	build_gic(v3);
+	if (bcm2836)
+		build_bcm2836();
+	else
+		build_gic(v3);
 	build_devices();
 	end();
 	assert_int_equal(fdt_finish(blob), 0);
@@ -222,6 +240,45 @@ static void good_v2(void **state)
 	assert_int_equal(p.gic.kind, GIC_V2);
 	assert_int_equal(p.gic.cpu_if.base, 0x8010000);
 	assert_int_equal(p.gic.vcpu_if.base, 0x8040000);
+}
+
+/* Numbers are those of its sources, and follow the SGIs; the first timer is the one. */
+static void no_gic(void **state)
+{
+	static const struct {
+		struct change change;
+		int err;
+		u32 virt;
+	} cases[] = {
+		{ { NULL }, 0, 19 },
+		{ { "intc", "#interrupt-cells", "\0\0\0\1", 4 }, 0, 17 }, /* the list's third cell */
+		{ { "intc", "#interrupt-cells", "\0\0\0\0", 4 }, 0, 0 },
+		{ { "intc", "#interrupt-cells", "\0\0\0\3", 4 }, 0, 0 },
+		{ { "intc", "#interrupt-cells", NULL, -1 }, 0, 0 },
+		{ { "timer", "interrupts", "\0\0\0\1", 4 }, 0, 0 },
+		{ { "intc", "reg", NULL, -1 }, -EINVAL, 0 },
+	};
+
+	bcm2836 = true;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		change = &cases[i].change;
+		build(false);
+		assert_int_equal(read_cut(fdt_totalsize(blob)), cases[i].err);
+		assert_int_equal(p.gic.kind, GIC_BCM2836);
+		assert_int_equal(p.timer.virt, cases[i].virt);
+	}
+	change = &cases[0].change;
+	build(false);
+	assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+	assert_int_equal(p.gic.local.base, 0x40000000);
+	assert_int_equal(p.gic.local.size, 0x100);
+	assert_int_equal(p.gic.maint_intid, 0);
+	assert_int_equal(p.timer.phys_ns, 17);
+	assert_int_equal(p.timer.virt, 19);
+	assert_int_equal(p.timer.hyp_phys, 18);
+	assert_int_equal(p.timer.hyp_virt, 0);
+	change = NULL;
+	bcm2836 = false;
 }
 
 #define BAD(n, pr, bytes, text) { { n, pr, bytes, sizeof(bytes) - 1 }, text }
@@ -329,13 +386,10 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_v3),
-		cmocka_unit_test(memory_is_cut),
-		cmocka_unit_test(good_v2),
-		cmocka_unit_test(malformed),
-		cmocka_unit_test(long_command_line),
-		cmocka_unit_test(every_cut),
-		cmocka_unit_test(noise),
+		cmocka_unit_test(good_v3),   cmocka_unit_test(memory_is_cut),
+		cmocka_unit_test(good_v2),   cmocka_unit_test(no_gic),
+		cmocka_unit_test(malformed), cmocka_unit_test(long_command_line),
+		cmocka_unit_test(every_cut), cmocka_unit_test(noise),
 	};
 
 	return cmocka_run_group_tests_name("fdt", tests, NULL, NULL);
