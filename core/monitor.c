@@ -45,13 +45,13 @@ static bool run_line(char *line)
 	bool refused = false;
 
 	words = line;
-	last_code = EXIT_CODE_USAGE;
 	if (cmdline_add(line, &why)) {
 		printk("%s: nothing is run\n", why);
 		return true;
 	}
 	if (!something_is_asked())
 		return false;
+	last_code = EXIT_CODE_USAGE;
 	cmdline_walk(refuse_late_word, &refused);
 	if (!refused) {
 		warn_of_unknown_words();
@@ -158,17 +158,14 @@ static void wake_up(struct soft_timer *t)
 static struct soft_timer poll = { .fn = wake_up };
 static int typed;
 
-static bool has_input(void *arg)
-{
-	typed = console_getc();
-	return typed >= 0;
-}
-
+/* Asked more than once: what has come stays until it is used. */
 static bool poll_input(void *arg)
 {
 	if (!poll.armed)
 		soft_timer_arm(&poll, arch_counter() + ns_to_ticks(POLL_NS));
-	return has_input(arg);
+	if (typed < 0)
+		typed = console_getc();
+	return typed >= 0;
 }
 
 static bool never(void *arg)
@@ -199,6 +196,7 @@ void monitor(void)
 	for (;;) {
 		enum line_event e;
 
+		typed = -1;
 		sched_loop_until(poll_input, NULL);
 		e = line_feed(&editor, (u8)typed);
 		if (e != LINE_MORE)

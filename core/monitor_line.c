@@ -198,6 +198,7 @@ const struct monitor_command *monitor_find(const struct monitor_command *table, 
 					   char **rest)
 {
 	const struct monitor_command *found = NULL;
+	u32 matches = 0;
 	size_t n = 0;
 
 	while (line[n] && line[n] != ' ')
@@ -209,9 +210,8 @@ const struct monitor_command *monitor_find(const struct monitor_command *table, 
 			continue;
 		if (!table->name[n])
 			return table;
-		if (found)
-			return NULL;
 		found = table;
+		matches++;
 	}
-	return found;
+	return matches == 1 ? found : NULL;
 }
