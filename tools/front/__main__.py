@@ -25,11 +25,12 @@ HELP = """\
   help                 this text"""
 
 RUN_HELP = """\
-./cupel run [arm64|x86] [--gdb | --gdb-batch FILE | --gdb-wait]
+./cupel run [arm64|x86] [--board NAME] [--gdb | --gdb-batch FILE | --gdb-wait]
 
 Install what is missing, build, boot QEMU (arm64: virt at EL2 with GICv3; x86: q35 with SVM) and
 print the vcpu-load table. Default: arm64.
 
+  --board NAME      a board of docs/boards.md, as QEMU models it
   --gdb             in gdb, stopped before the first instruction; `help cupel` there
   --gdb-batch FILE  the same with gdb's commands from a file
   --gdb-wait        wait for a debugger of your own"""

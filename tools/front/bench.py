@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from . import ARCHES, Failure, Usage, build, debugger, experiments, host, machine
+from . import ARCHES, Failure, Usage, boards, build, debugger, experiments, host, machine
 
 KEY_VALUE = re.compile(r"^([a-z][\w.-]*)=(\S*)$")
 # What the image ends with when a word of its command line is wrong (core/core.h).
@@ -28,6 +28,7 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --cpu MODEL      QEMU's CPU model (default max)",
            "  --gic 2|3        arm64: interrupt controller (default 3)",
            "  --machine NAME   x86: q35 (default) or pc",
+           "  --board NAME     arm64: one of docs/boards.md (%s)" % ", ".join(boards.BOARDS),
            "  --memory MIB     (default 1024)",
            "  --build KIND     release (default), debug or ubsan; --host: release, debug, asan, tsan",
            "  --icount         one instruction is one tick of time: exact, but slow and no contention",
@@ -37,7 +38,7 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --timeout S      give up after S seconds (default 1800)")
 # What needs no guest that has code of its own.
 ON_HOST = ("evtchn", "invalidate", "locks", "reader")
-EMULATOR_ONLY = ("cpu", "gic", "machine", "icount", "gdb", "gdb-batch", "gdb-wait")
+EMULATOR_ONLY = ("cpu", "gic", "machine", "board", "icount", "gdb", "gdb-batch", "gdb-wait")
 DEBUGGED = ("gdb", "gdb-batch", "gdb-wait")
 
 
@@ -54,6 +55,13 @@ def usage():
     return "\n".join(lines)
 
 
+def check_board(name, arch, chosen=None):
+    if name not in boards.BOARDS:
+        raise Usage("--board knows no '%s'; it knows: %s" % (name, ", ".join(boards.BOARDS)))
+    if arch != "arm64" or chosen:
+        raise Usage("--board %s is arm64, and has a CPU and an interrupt controller of its own" % name)
+
+
 class Request:
     """What the words after `bench` ask for."""
 
@@ -62,7 +70,7 @@ class Request:
         self.arch = None
         self.words = []
         self.options = {"cpus": 0, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
-                        "machine": None, "build": "release", "json": None,
+                        "machine": None, "board": None, "build": "release", "json": None,
                         "icount": False, "gdb": False, "gdb-batch": None, "gdb-wait": False, "host": False}
 
     def read(self, words):
@@ -144,7 +152,10 @@ class Request:
         if o["host"]:
             self.check_host()
             return
-        o["cpus"] = o["cpus"] or (1 if o["icount"] else 4)
+        if o["board"]:
+            check_board(o["board"], self.arch, o["cpu"] or o["gic"] or o["machine"])
+        else:
+            o["cpus"] = o["cpus"] or (1 if o["icount"] else 4)
         if o["gic"] and self.arch != "arm64":
             raise Usage("--gic is for arm64")
         if o["gic"] and o["gic"] not in GICS:
@@ -178,6 +189,9 @@ class Request:
         o = self.options
         if o["host"]:
             return host.Host(o["cpus"], o["memory"], o["build"], (*words, *self.words))
+        common = {"icount": o["icount"], "build": o["build"]}
+        if o["board"]:
+            return machine.Machine.of_board(o["board"], o["cpus"], **common).for_bench(*words, *self.words)
         what = machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
                                machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
                                build=o["build"])
@@ -255,14 +269,16 @@ def bench(words):
 
 
 def read_run(words):
-    """(architecture, options) of `run`: it takes those of the debugger."""
-    arch, options, rest = None, dict.fromkeys(DEBUGGED), list(words)
+    """(architecture, board, options) of `run`: it takes those of the debugger."""
+    arch, board, options, rest = None, None, dict.fromkeys(DEBUGGED), list(words)
     while rest:
         word = rest.pop(0)
         if word.startswith("--") and word[2:] in DEBUGGED:
             if word == "--gdb-batch" and not rest:
                 raise Usage("--gdb-batch needs a file")
             options[word[2:]] = rest.pop(0) if word == "--gdb-batch" else True
+        elif word == "--board" and rest:
+            board = rest.pop(0)
         elif word not in ARCHES:
             raise Usage("run takes arm64 or x86, not '%s'" % word)
         elif arch:
@@ -270,15 +286,18 @@ def read_run(words):
         else:
             arch = word
     check_script(options)
-    return arch or "arm64", options
+    if board:
+        check_board(board, arch or "arm64")
+    return arch or "arm64", board, options
 
 
 def run(words):
-    arch, options = read_run(words)
+    arch, board, options = read_run(words)
     build.setup()
     print("building for %s …" % arch, flush=True)
     build.image(arch)
-    what = machine.Machine(arch=arch, cpus=RUN_CPUS).for_bench("bench=vcpu-load", *RUN_WORDS)
+    what = machine.Machine.of_board(board) if board else machine.Machine(arch=arch, cpus=RUN_CPUS)
+    what = what.for_bench("bench=vcpu-load", *RUN_WORDS)
     print("booting %s on QEMU …" % what.name(), flush=True)
     run_on(what, RUN_TIMEOUT, options=options)
     if any(options.values()):

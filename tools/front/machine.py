@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 
-from . import ROOT, Failure, console
+from . import ROOT, Failure, Usage, boards, console
 
 MULTIBOOT_MAGIC = (0x1BADB002).to_bytes(4, "little")
 
@@ -33,6 +33,7 @@ class Machine:
     memory: int = 1024
     cpu: str = None
     machine: str = None
+    board: str = ""  # one of boards.BOARDS, in place of the four others
     gic: str = "3"
     el2: bool = True
     boot: str = "multiboot"  # x86: or "pvh"
@@ -68,6 +69,8 @@ class Machine:
 
     def name(self):
         cpu = self.cpu or "max"
+        if self.board:
+            return "%s x%d" % (self.board, self.cpus)
         if self.arch == "arm64":
             return "arm64 %s %s gic%s x%d" % (self.machine or "virt", cpu, self.gic, self.cpus)
         return "x86 %s %s %s x%d" % (self.machine or "q35", cpu, self.boot, self.cpus)
@@ -75,7 +78,9 @@ class Machine:
     def argv(self):
         common = ["-smp", str(self.cpus), "-m", str(self.memory), "-display", "none",
                   "-nic", "none", "-monitor", "none", "-no-reboot",
-                  "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+                  "-chardev", "stdio,id=console,signal=off"]
+        common += ["-serial", "null"] * (boards.BOARDS[self.board].console if self.board else 0)
+        common += ["-serial", "chardev:console"]
         if self.icount:
             common += ["-icount", "shift=0,sleep=off"]
         if self.gdb:
@@ -86,7 +91,14 @@ class Machine:
         common += list(self.extra)
         return (self.arm64_argv() if self.arch == "arm64" else self.x86_argv()) + common
 
+    def board_argv(self):
+        board = boards.BOARDS[self.board]
+        return ["qemu-system-aarch64", *board.argv(), "-semihosting-config", "enable=on,target=native",
+                "-append", " ".join(["semihosting", *board.words, self.append]).strip()]
+
     def arm64_argv(self):
+        if self.board:
+            return self.board_argv()
         machine = "%s,gic-version=%s" % (self.machine or "virt", self.gic)
         if self.el2:
             machine += ",virtualization=on"
@@ -104,10 +116,19 @@ class Machine:
 
     def for_bench(self, *words):
         """The same machine running an experiment; its records then name the emulator."""
-        board = "board=%s,%s%s" % (emulator_version(self.argv()[0]),
-                                   self.machine or {"arm64": "virt", "x86": "q35"}[self.arch],
-                                   ",gic%s" % self.gic if self.arch == "arm64" else "")
+        name = self.machine or {"arm64": "virt", "x86": "q35"}[self.arch]
+        name += ",gic%s" % self.gic if self.arch == "arm64" else ""
+        board = "board=%s,%s" % (emulator_version(self.argv()[0]), self.board or name)
         return self.with_words(*words, board, *(["icount"] if self.icount else []))
+
+    @classmethod
+    def of_board(cls, name, cpus=0, **fields):
+        """That board with `cpus` CPUs, or as many as it usually has."""
+        board = boards.BOARDS[name]
+        if cpus and cpus != board.cpus and cpus > board.most_cpus:
+            raise Usage("%s has %s CPUs" % (name, "1 to %d" % board.most_cpus if board.most_cpus
+                                             else "just %d" % board.cpus))
+        return cls("arm64", cpus or board.cpus, board.memory, board=name, **fields)
 
     def exit_code(self, status):
         """What the image gave to arch_machine_exit(), from the emulator's own exit status."""
