@@ -56,7 +56,7 @@ LIBS_arm64 := $(DEPS_arm64)/lib/aarch64-linux-gnu/libfdt.a
 drivers_arm64 := gic/* timer/arm_* uart/vpl011 uart/polled uart/ns16550 firmware/fdt firmware/psci \
 	firmware/acpi firmware/acpi_arm firmware/firmware firmware/efi*
 drivers_x86 := apic/* timer/x86_* uart/ns16550 uart/v16550 firmware/acpi firmware/acpi_x86 firmware/multiboot* \
-	firmware/pvh firmware/firmware firmware/efi
+	firmware/pvh firmware/linux firmware/firmware firmware/efi*
 SRCS := $(sort $(wildcard core/*.c) $(wildcard bench/*.c) \
 	$(wildcard arch/$(ARCH)/*.[cS] arch/$(ARCH)/*/*.[cS]) \
 	$(foreach d,$(drivers_$(ARCH)),$(wildcard drivers/$d.c)))
@@ -77,7 +77,7 @@ CFLAGS_COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-common -fno-strict-aliasi
 CFLAGS_CODE_arm64 := -mno-outline-atomics -mstrict-align -mgeneral-regs-only \
 	-falign-functions=4 -fno-align-loops -fno-align-jumps
 CFLAGS_CODE_x86 := -m64 -mno-red-zone -mgeneral-regs-only -mno-mmx -mno-sse -fno-pic
-CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden -include arch/arm64/include/asm/hidden.h \
+CFLAGS_HYP_arm64 := -fpie -fvisibility=hidden -include include/cupel/hidden.h \
 	$(if $(CLANG),,-mstack-protector-guard=global)
 CFLAGS_HYP_x86 := -mstack-protector-guard=global
 # Per-CPU pointers leave the object they are computed from: no object-size checks.
@@ -99,7 +99,7 @@ LDFLAGS := --build-id=sha1 --gc-sections --fatal-warnings -z noexecstack $(LDFLA
 	-T linker/$(ARCH).lds
 
 IMAGE_arm64 := $(O)/cupel.bin $(O)/cupel-test.bin
-IMAGE_x86 := $(O)/cupel.elf $(O)/cupel-test.elf
+IMAGE_x86 := $(O)/cupel.elf $(O)/cupel-test.elf $(O)/cupel.efi $(O)/cupel-test.efi
 IMAGE_LIMIT := 262144
 
 .PHONY: all image guests clean lint format list-commands
@@ -115,9 +115,11 @@ $(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
 # EFI's headers are gnu-efi's. Its calling convention on x86 is Microsoft's; on arm64 x18 is firmware's. A
 # smashed stack could not be told of: there is no console of ours yet.
 EFI_FLAGS_arm64 := -ffixed-x18
-EFI_FLAGS_x86 := -DGNU_EFI_USE_MS_ABI
-$(O)/drivers/firmware/efi_stub.o: CPPFLAGS += -isystem $(DEPS)/include/efi
-$(O)/drivers/firmware/efi_stub.o: CFLAGS += -fno-stack-protector $(EFI_FLAGS_$(ARCH))
+# There the rest of the image is bound to its place, what runs before it is there is not.
+EFI_FLAGS_x86 := -DGNU_EFI_USE_MS_ABI -fpie -include include/cupel/hidden.h -fno-sanitize=all
+EFI_OBJS := $(O)/drivers/firmware/efi_stub.o $(O)/arch/x86/boot_efi.o
+$(EFI_OBJS): CPPFLAGS += -isystem $(DEPS)/include/efi
+$(EFI_OBJS): CFLAGS += -fno-stack-protector $(EFI_FLAGS_$(ARCH))
 
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which
 # leaves the image room for one more experiment.
@@ -155,6 +157,12 @@ $(O)/%.bin: $(O)/%.sym.elf tools/pack-image
 # QEMU's Multiboot loader takes 32-bit ELF only; the symbols stay in the .sym.elf.
 $(O)/cupel.elf $(O)/cupel-test.elf: $(O)/%.elf: $(O)/%.sym.elf
 	$(Q)$(OBJCOPY) -O elf32-i386 --strip-all $< $@
+	$(Q)$(check_size)
+
+# The same bytes without the ELF around them: a PE image, with Multiboot 2 only. With the older header QEMU would
+# not give the file to the UEFI that it runs, but what it makes of it.
+$(O)/%.efi: $(O)/%.sym.elf
+	$(Q)$(OBJCOPY) -O binary -R .multiboot $< $@
 	$(Q)$(check_size)
 
 $(LIBS_arm64):

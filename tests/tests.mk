@@ -49,7 +49,7 @@ UNIT_TESTS := $(filter-out srcu_weak evtchn_weak,$(UNIT_TESTS))
 endif
 TESTS ?= $(UNIT_TESTS)
 
-UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/multiboot2.c drivers/firmware/pvh.c
+UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/multiboot2.c drivers/firmware/linux.c drivers/firmware/pvh.c
 UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)

@@ -48,5 +48,11 @@ const struct acpi_access boot_access = { .phys = boot_phys };
 
 int boot_read_efi(paddr_t info, const char **why)
 {
-	return efi_read_platform(&boot_access, info, &platform, why);
+	int err = efi_read_platform(&boot_access, info, &platform, why);
+	const struct module *archive = platform.modules;
+
+	if (err || !platform.nr_modules)
+		return err;
+	*why = "more holes in RAM than can be kept";
+	return platform_reserve_mem(&platform, archive->base, archive->size);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entry by Multiboot 1 (0.6.96, 3.2), Multiboot 2 (2.0, 3.3), PVH (Xen's x86 HVM direct boot ABI), or
- * from the EFI application (boot_efi.c): 32-bit protected mode, paging off, EBX = information. Checks what must hold, says on COM1 what does not, and goes to long
+ * Entry by Multiboot 1 (0.6.96, 3.2), Multiboot 2 (2.0, 3.3), PVH (Xen's x86 HVM direct boot ABI),
+ * from the EFI application (boot_efi.c), or by Linux's protocol (boot_linux.S): 32-bit protected mode, paging off, EBX = information. Checks what must hold, says on COM1 what does not, and goes to long
  * mode on an identity map of its own. Must not use anything of the loader's but EAX, EBX and the
  * memory behind EBX.
  */
@@ -43,6 +43,7 @@
 #define EFER_NXE    0x800
 #define MSR_GS_BASE 0xc0000101
 
+	/* On its own, so that a copy of the image can do without: see cupel.efi in the Makefile. */
 	.section .multiboot, "a"
 	.balign 4
 	.long MULTIBOOT_MAGIC
@@ -53,6 +54,7 @@
  * The address tag lets a loader that knows nothing of ELF place the image: from where this header is in
  * the file it knows where `load_addr` is there. cupel.efi is loaded in this way.
  */
+	.section .multiboot2, "a"
 	.balign 8
 multiboot2:
 	.long MULTIBOOT2_MAGIC
@@ -61,7 +63,7 @@ multiboot2:
 	.long -(MULTIBOOT2_MAGIC + MULTIBOOT2_I386 + (multiboot2_end - multiboot2))
 	.word MULTIBOOT2_ADDRESS, 0
 	.long 24
-	.long multiboot2, __image_start, __bss_start, __image_end
+	.long multiboot2, __image_start, __file_end, __image_end
 	.word MULTIBOOT2_ENTRY, 0
 	.long 12
 	.long x86_multiboot_entry
@@ -78,7 +80,7 @@ multiboot2_end:
 	.asciz "Xen"
 	.long x86_pvh_entry
 
-	.section .head.text, "ax"
+	.section .text.head, "ax"
 	.code32
 	.globl x86_multiboot_entry
 x86_multiboot_entry:
@@ -108,6 +110,27 @@ x86_pvh_entry:
 	cmpl $PVH_MAGIC, (%ebx)
 	jne die
 	movl $BOOT_PVH, %edi
+	jmp common
+
+/* boot_pe.S; the time is that of the application's first instruction. */
+	.globl x86_efi_entry
+x86_efi_entry:
+	movl $x86_boot_stack_end, %esp
+	movl EFI_INFO_COUNTER(%ebx), %eax
+	movl EFI_INFO_COUNTER + 4(%ebx), %edx
+	movl %eax, x86_boot_tsc
+	movl %edx, x86_boot_tsc + 4
+	call com1_init
+	movl $BOOT_EFI, %edi
+	jmp common
+
+/* boot_linux.S */
+	.globl x86_linux_entry
+x86_linux_entry:
+	movl $x86_boot_stack_end, %esp
+	call note_tsc
+	call com1_init
+	movl $BOOT_LINUX, %edi
 
 /* EDI = how, EBX = information. */
 common:
@@ -225,6 +248,12 @@ find_cmdline:
 	je 3f
 	movl PVH_CMDLINE(%ebp), %ebx
 	cmpl $BOOT_PVH, %edi
+	je 3f
+	movl EFI_INFO_CMDLINE(%ebp), %ebx
+	cmpl $BOOT_EFI, %edi
+	je 3f
+	movl BOOT_PARAMS_CMDLINE(%ebp), %ebx
+	cmpl $BOOT_LINUX, %edi
 	je 3f
 	leal MULTIBOOT2_FIRST_TAG(%ebp), %ebx
 1:	cmpl $MULTIBOOT2_CMDLINE, (%ebx)

@@ -11,6 +11,17 @@
 #define BOOT_PVH	2
 #define BOOT_MULTIBOOT2 3
 #define BOOT_EFI	4
+#define BOOT_LINUX	5
+
+/* Linux's struct boot_params: Documentation/arch/x86/zero-page.rst */
+#define BOOT_PARAMS_RSDP    0x070
+#define BOOT_PARAMS_NR_E820 0x1e8
+#define BOOT_PARAMS_CMDLINE 0x228
+#define BOOT_PARAMS_E820    0x2d0
+
+/* Where in struct efi_info assembly finds what it needs of it. */
+#define EFI_INFO_COUNTER 8
+#define EFI_INFO_CMDLINE 72
 
 /*
  * The stack window: a slot per CPU, in the upper half so that it meets no physical address. Pages of a
@@ -37,7 +48,7 @@
 #include <cupel/platform.h>
 #include <cupel/types.h>
 
-extern char __rodata_start[], __data_start[];
+extern char __rodata_start[], __data_start[], __file_end[];
 extern char x86_boot_stack[], x86_boot_stack_end[];
 
 /* boot.S -> start.c; bring-up goes on in start.c on the CPU's own stack */
@@ -47,6 +58,10 @@ __noreturn void x86_start_on_stack(void);
 __noreturn void x86_ap_start(u32 cpu);
 /* Leave the current stack for good. */
 __noreturn void x86_switch_stack(void *top, void (*fn)(void));
+
+/* boot_pe.S <-> boot_efi.c */
+u64 x86_efi_main(void *image, void *table, u64 counter);
+__noreturn void x86_efi_relay(struct efi_info *info, void *copy);
 
 /* start_console.c */
 void x86_console_early(void);

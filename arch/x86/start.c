@@ -92,6 +92,8 @@ static int (*const loaders[])(const struct acpi_access *a, paddr_t pa, struct pl
 	[BOOT_MULTIBOOT] = multiboot_read_platform,
 	[BOOT_PVH] = pvh_read_platform,
 	[BOOT_MULTIBOOT2] = multiboot2_read_platform,
+	[BOOT_EFI] = efi_read_platform,
+	[BOOT_LINUX] = linux_read_platform,
 };
 
 static void read_firmware(u32 how, u32 info)

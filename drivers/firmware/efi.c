@@ -52,17 +52,14 @@ static int read_map(const struct acpi_access *a, const struct efi_info *info, st
 	return p->nr_mem ? 0 : -EINVAL;
 }
 
-/* The archive lies in what the map calls ours. */
+/* The archive lies in what the map calls ours: that it is kept is its owner's part, as with other modules. */
 static int read_archive(const struct acpi_access *a, const struct efi_info *info,
 			struct platform *p, const char **why)
 {
 	if (!info->archive_size)
 		return 0;
 	*why = "the archive is out of reach";
-	if (fw_add_module(a, p, info->archive, info->archive_size))
-		return -EINVAL;
-	*why = "more holes in RAM than can be kept";
-	return platform_reserve_mem(p, info->archive, info->archive_size);
+	return fw_add_module(a, p, info->archive, info->archive_size);
 }
 
 int efi_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why)

@@ -222,6 +222,7 @@ static u64 file_to_line(const struct efi_stub *s, const struct place *place, cha
 	good = good && read_file(file, line, size);
 	for (u64 i = 0; good && i < size; i++)
 		good = to_line(&line[i], (u8)line[i]);
+	line[good ? size : 0] = 0;
 	file->Close(file);
 	return good ? 0 :
 		      efi_stub_fail(s, EFI_LOAD_ERROR, CMDLINE_NAME,

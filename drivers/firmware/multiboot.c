@@ -28,26 +28,30 @@
 #define MMAP_MAX_LEN   KIB(64)
 #define MMAP_RAM       1
 
+void fw_drop_word(struct platform *p)
+{
+	char *s = p->cmdline;
+
+	while (*s && *s != ' ')
+		s++;
+	while (*s == ' ')
+		s++;
+	memmove(p->cmdline, s, strlen(s) + 1);
+}
+
 /*
  * QEMU puts the image's path before the words, GRUB 0.9x likewise (it begins with '/' or '(');
  * GRUB 2 leaves it out.
  */
 static void drop_image_name(const struct acpi_access *a, const u8 *info, struct platform *p)
 {
-	char *s = p->cmdline;
+	const char *s = p->cmdline;
 	const u8 *name = NULL;
-	size_t len;
 
 	if (fw_get32(info, OFF_FLAGS) & FLAG_NAME)
 		name = a->phys(a->ctx, fw_get32(info, OFF_NAME), 4);
-	if (*s != '/' && *s != '(' && !(name && !memcmp(name, "qemu", 4)))
-		return;
-	while (*s && *s != ' ')
-		s++;
-	while (*s == ' ')
-		s++;
-	len = strlen(s);
-	memmove(p->cmdline, s, len + 1);
+	if (*s == '/' || *s == '(' || (name && !memcmp(name, "qemu", 4)))
+		fw_drop_word(p);
 }
 
 static int read_memmap(const struct acpi_access *a, const u8 *info, struct platform *p,

@@ -110,7 +110,7 @@ struct cpu_info {
 
 struct platform {
 	const char *machine; /* model or OEM string, "" if unknown */
-	const char *firmware; /* "fdt", "acpi", "efi+fdt", "efi+acpi", "multiboot", "multiboot2", "pvh" */
+	const char *firmware; /* "fdt", "acpi", "efi+fdt", "efi+acpi", "multiboot", "multiboot2", "pvh", "linux" */
 	struct cpu_info cpus[NR_CPUS]; /* [0] is the boot CPU */
 	u32 nr_cpus; /* entries that firmware lists and that we have room for */
 	struct mem_range mem[PLATFORM_MAX_MEM]; /* RAM, sorted, page aligned, reserved ranges cut out */
@@ -176,6 +176,9 @@ int multiboot_read_platform(const struct acpi_access *a, paddr_t pa, struct plat
 int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p, const char **why);
 int multiboot2_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			     const char **why);
+/* Linux's struct boot_params on x86. */
+int linux_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
+			const char **why);
 /*
  * Memory, archive and command line from a struct efi_info at `pa`; RSDP into p->rsdp. Devices come from
  * ACPI or a device tree afterwards: a tree's memory nodes are not used then.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Multiboot and PVH loaders hand over, good and damaged, into struct platform. Must never need a
+ * What loaders of x86 hand over, good and damaged, into struct platform. Must never need a
  * machine.
  */
 #include <stdarg.h>
@@ -355,6 +355,75 @@ static void damaged_pvh(void **state)
 	}
 }
 
+static void linux_range(u32 n, u64 base, u64 size, u32 type)
+{
+	put(INFO + 0x2d0 + n * 20, base, 8);
+	put(INFO + 0x2d8 + n * 20, size, 8);
+	put(INFO + 0x2e0 + n * 20, type, 4);
+	put(INFO + 0x1e8, n + 1, 1);
+}
+
+static void make_linux(void)
+{
+	clean();
+	put(INFO + 0x70, 0xf5000, 8);
+	put(INFO + 0x218, FILE_AT, 4);
+	put(INFO + 0x21c, 64, 4);
+	put(INFO + 0x228, CMDLINE, 4);
+	put_text(CMDLINE, "BOOT_IMAGE=/boot/cupel.efi bench=exits");
+	linux_range(0, 0, 0x9fc00, 1);
+	linux_range(1, 0xf0000000, 0x1000, 2);
+	linux_range(2, 0x100000, 0x7f00000, 1);
+}
+
+static int read_linux(void)
+{
+	return linux_read_platform(&access, INFO, &p, &why);
+}
+
+static void linux_is_read(void **state)
+{
+	make_linux();
+	assert_int_equal(read_linux(), 0);
+	assert_string_equal(p.firmware, "linux");
+	assert_string_equal(p.cmdline, "bench=exits");
+	assert_int_equal(p.rsdp, 0xf5000);
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[1].size, 0x7f00000);
+	assert_int_equal(p.modules[0].size, 64);
+	make_linux();
+	put(INFO + 0x228, 0, 4);
+	put(INFO + 0x21c, 0, 4);
+	assert_int_equal(read_linux(), 0);
+	assert_string_equal(p.cmdline, "");
+	assert_int_equal(p.nr_modules, 0);
+}
+
+static const struct damage linux_damages[] = {
+	{ INFO + 0x1e8, 0, 1, -EINVAL, "boot_params without memory" },
+	{ INFO + 0x218, 0xf0000000, 4, -EINVAL, "initrd out of reach" },
+	{ INFO + 0x228, 0x9000, 4, -EINVAL, "command line out of reach" },
+};
+
+static void damaged_linux(void **state)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(linux_damages); i++) {
+		const struct damage *d = &linux_damages[i];
+
+		make_linux();
+		put(d->at, d->value, d->bytes);
+		assert_int_equal(read_linux(), d->err);
+		assert_string_equal(why, d->why);
+	}
+	make_linux();
+	put(INFO + 0x1e8, 0xff, 1); /* more than there is room for: those are not entries */
+	put(INFO + 0x2d0 + 128 * 20, 0x40000000, 8);
+	put(INFO + 0x2d8 + 128 * 20, 0x40000000, 8);
+	put(INFO + 0x2e0 + 128 * 20, 1, 4);
+	assert_int_equal(read_linux(), 0);
+	assert_int_equal(p.nr_mem, 2);
+}
+
 static void command_line_is_bounded(void **state)
 {
 	make_pvh();
@@ -392,6 +461,9 @@ static void cut_off_anywhere(void **state)
 		make_multiboot2();
 		memory_end = end;
 		assert_true(read_multiboot2() == 0 || *why);
+		make_linux();
+		memory_end = end;
+		assert_true(read_linux() == 0 || *why);
 	}
 }
 
@@ -408,6 +480,8 @@ int main(void)
 		cmocka_unit_test(damaged_multiboot2),
 		cmocka_unit_test(pvh_is_read),
 		cmocka_unit_test(damaged_pvh),
+		cmocka_unit_test(linux_is_read),
+		cmocka_unit_test(damaged_linux),
 		cmocka_unit_test(command_line_is_bounded),
 		cmocka_unit_test(more_modules_than_room),
 		cmocka_unit_test(cut_off_anywhere),
