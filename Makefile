@@ -61,8 +61,9 @@ SRCS := $(sort $(wildcard core/*.c) $(wildcard bench/*.c) \
 	$(wildcard arch/$(ARCH)/*.[cS] arch/$(ARCH)/*/*.[cS]) \
 	$(foreach d,$(drivers_$(ARCH)),$(wildcard drivers/$d.c)))
 OBJS := $(patsubst %,$(O)/%.o,$(basename $(SRCS)))
-# What only the test image carries: the image that is measured has no room for it.
-TEST_SRCS := $(wildcard core/selftest_*.c core/torture_*.c arch/$(ARCH)/selftest_*.c)
+# What only the test image carries, and what says so in the other: the image that is measured has no room.
+TEST_SRCS := $(wildcard core/selftest*.c core/torture*.c arch/$(ARCH)/selftest_*.c)
+NO_TESTS := $(O)/core/no_tests.o
 TEST_OBJS := $(patsubst %,$(O)/%.o,$(basename $(TEST_SRCS)))
 
 CPPFLAGS_arm64 := -idirafter $(DEPS_arm64)/include
@@ -140,7 +141,7 @@ $(O)/%.o: %.S Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -D__ASSEMBLY__ -MMD -MP -c $< -o $@
 
 $(O)/cupel.sym.elf: $(filter-out $(TEST_OBJS),$(OBJS))
-$(O)/cupel-test.sym.elf: $(OBJS)
+$(O)/cupel-test.sym.elf: $(filter-out $(NO_TESTS),$(OBJS))
 $(O)/cupel.sym.elf $(O)/cupel-test.sym.elf: linker/$(ARCH).lds $(LIBS_$(ARCH))
 	$(call say,LD,$@)
 	$(Q)$(LD) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS_$(ARCH))

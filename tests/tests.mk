@@ -34,7 +34,7 @@ UNIT_CORE_CFLAGS := $(UNIT_CFLAGS) -ffreestanding -Iinclude/libc \
 	-DBUILD_COMPILER='"$(HOSTCC)"' -DBUILD_FLAGS='"host-$(SAN): $(filter -O% -f% -DCONFIG%,$(UNIT_CFLAGS))"'
 
 # core/ubsan.c would stand in for the sanitizer's own runtime.
-UNIT_CORE := $(filter-out core/ubsan.c core/selftest_%.c,$(wildcard core/*.c)) $(wildcard bench/*.c) \
+UNIT_CORE := $(filter-out core/ubsan.c core/no_tests.c core/selftest_%.c,$(wildcard core/*.c)) $(wildcard bench/*.c) \
 	$(wildcard drivers/firmware/fdt.c drivers/firmware/acpi*.c) drivers/firmware/firmware.c drivers/firmware/efi.c
 UNIT_SELFTESTS := $(wildcard core/selftest_*.c)
 UNIT_HOST := host/machine.c host/guest.c
