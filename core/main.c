@@ -171,7 +171,7 @@ void cupel_main(void)
 	warn_of_unknown_words();
 	open_archive();
 	if (gpc_setup())
-		panic("no memory for the counters of read sections");
+		cannot_start("no memory for the counters of read sections");
 	smp_start_all();
 	printk("%u of %u CPUs online\n", READ_ONCE(nr_cpus_online), platform.nr_cpus);
 	if (!something_is_asked())

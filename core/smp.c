@@ -80,6 +80,17 @@ static u32 cpu_limit(void)
 	return (u32)min(n, (u64)platform.nr_cpus);
 }
 
+static const char *start_error(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT: return "it does not answer";
+	case -EIO: return "it has stopped on its way";
+	case -ENOMEM: return "no memory for it";
+	case -ERANGE: return "the interrupt controller can't address it";
+	default: return "firmware refuses";
+	}
+}
+
 void smp_start_all(void)
 {
 	u32 limit = cpu_limit();
@@ -93,8 +104,8 @@ void smp_start_all(void)
 			continue;
 		err = arch_cpu_start(cpu);
 		if (err)
-			printk("CPU %u (hardware id 0x%lx) did not start: error %d\n", cpu,
-			       (unsigned long)c->hwid, err);
+			printk("CPU %u (hardware id 0x%lx) did not start: %s (error %d)\n", cpu,
+			       (unsigned long)c->hwid, start_error(err), -err);
 	}
 }
 

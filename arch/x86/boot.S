@@ -33,6 +33,7 @@
 #define COM1_MCR   (COM1 + 4)
 #define COM1_LSR   (COM1 + 5)
 #define LSR_THRE   0x20
+#define PATIENCE   1000000 /* port reads: a microsecond each, where a text of 100 takes 9 ms */
 #define DEBUG_EXIT 0xf4
 
 #define PTE_P	    0x001
@@ -225,17 +226,23 @@ com1_init:
 	jb 1b
 	ret
 
-/* ESI = text. A port that isn't there reads as all ones, "ready". */
+/*
+ * ESI = text, EDI = how often to ask for "ready" in all: a UART that is stuck must not keep the machine
+ * from its end. A port that isn't there reads as all ones, "ready".
+ */
 puts:
 	lodsb
 	testb %al, %al
 	jz 2f
 	movb %al, %cl
 	movl $COM1_LSR, %edx
-1:	inb %dx, %al
+1:	testl %edi, %edi
+	jz 3f
+	decl %edi
+	inb %dx, %al
 	testb $LSR_THRE, %al
 	jz 1b
-	movb %cl, %al
+3:	movb %cl, %al
 	movl $COM1, %edx
 	outb %al, %dx
 	jmp puts
@@ -269,8 +276,8 @@ find_cmdline:
 
 /* ESI = why, EDI = how, EBP = information: end the emulator too if the command line allows it. */
 die_info:
-	call find_cmdline
 	call report
+	call find_cmdline
 2:	movl $word_debug_exit, %esi
 	movl $word_debug_exit_len, %ecx
 	movl %ebx, %edi
@@ -291,13 +298,17 @@ halt:
 	jmp halt
 
 report:
+	pushl %edi
 	pushl %esi
+	movl $PATIENCE, %edi
 	movl $msg_prefix, %esi
 	call puts
 	popl %esi
 	call puts
 	movl $msg_suffix, %esi
-	jmp puts
+	call puts
+	popl %edi
+	ret
 
 	.code64
 entry64:

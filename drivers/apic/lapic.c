@@ -229,7 +229,7 @@ void lapic_init(void)
 		platform.x86.lapic_base = base & APIC_BASE_ADDR;
 		xapic_page = arch_map_device(base & APIC_BASE_ADDR, PAGE_SIZE);
 		if (!xapic_page)
-			cannot_start("local APIC page 0x%llx lies in RAM",
+			cannot_start("local APIC page 0x%llx: in RAM, or no memory to map it",
 				     (unsigned long long)(base & APIC_BASE_ADDR));
 	}
 	irq_set_chip(X86_VEC_TIMER, &lapic_chip, IRQ_PERCPU);

@@ -75,6 +75,12 @@ int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *
 	*why = "no hvm_start_info";
 	if (!info || fw_get32(info, OFF_MAGIC) != PVH_MAGIC)
 		return -EINVAL;
+	/* First: what is wrong further on is then heard of on the console that it asks for. */
+	if (fw_get64(info, OFF_CMDLINE)) {
+		err = fw_copy_cmdline(a, p, fw_get64(info, OFF_CMDLINE), why);
+		if (err)
+			return err;
+	}
 	*why = "hvm_start_info version 0 has no memory map";
 	if (fw_get32(info, OFF_VERSION) < 1)
 		return -EINVAL;
@@ -84,11 +90,6 @@ int pvh_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *
 		return -EINVAL;
 	p->firmware = "pvh";
 	p->rsdp = fw_get64(info, OFF_RSDP);
-	if (fw_get64(info, OFF_CMDLINE)) {
-		err = fw_copy_cmdline(a, p, fw_get64(info, OFF_CMDLINE), why);
-		if (err)
-			return err;
-	}
 	err = read_memmap(a, info, p, why);
 	if (err)
 		return err;

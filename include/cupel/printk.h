@@ -46,7 +46,7 @@ const char *build_id(void);
 __noreturn __cold void panic(const char *fmt, ...) __printf(1, 2);
 /*
  * The machine, its firmware or its loader is not what Cupel needs: one line with the reason on every
- * console that is known, and the end. Boot CPU, before cupel_main(); for our own faults there is panic().
+ * console that is known, and the end. Boot CPU, before anything was run; for our own faults there is panic().
  */
 __noreturn __cold void cannot_start(const char *fmt, ...) __printf(1, 2);
 /* Give the console to a panicking CPU, whoever holds its lock. */

@@ -5,6 +5,7 @@ into the registers and the memory of the machine when it is about to start."""
 
 import pytest
 
+import conftest
 import inject
 from front import machine
 
@@ -125,3 +126,345 @@ def test_information_out_of_reach():
     """It runs past 4 GiB, and a CPU without 1 GiB pages begins with a map of 4 GiB. The command line was
     not read: nothing ends the emulator."""
     one_line(start(information_far, until=LINE, cpu="max,-pdpe1gb"), "information", "out of reach")
+
+
+# --- PVH --------------------------------------------------------------------------------------------
+
+PVH_VERSION, PVH_NR_MODULES, PVH_MODULES, PVH_MEMMAP, PVH_NR_MEMMAP = 4, 12, 16, 40, 48
+
+
+def at_pvh_entry(change):
+    def fault(cpu):
+        cpu.run_to(inject.symbols("x86")["x86_pvh_entry"])
+        change(cpu, cpu.reg("rbx"))
+    return fault
+
+
+def pvh_magic(cpu, info):
+    cpu.write32(info, 0)
+
+
+def pvh_old(cpu, info):
+    cpu.write32(info + PVH_VERSION, 0)
+
+
+def pvh_no_memory(cpu, info):
+    cpu.write32(info + PVH_NR_MEMMAP, 0)
+
+
+def pvh_map_far(cpu, info):
+    cpu.write32(info + PVH_NR_MEMMAP, 100000)
+
+
+def pvh_module_list_far(cpu, info):
+    cpu.write32(info + PVH_MODULES + 4, 0x8000)
+
+
+def pvh_module_far(cpu, info):
+    cpu.write32(cpu.read32(info + PVH_MODULES) + 4, 1)
+
+
+@pytest.mark.parametrize("change,parts", [
+    (pvh_old, ["version 0", "no memory map"]),
+    (pvh_no_memory, ["without memory"]),
+    (pvh_map_far, ["memory map", "out of reach"]),
+    (pvh_module_list_far, ["module list", "out of reach"]),
+    (pvh_module_far, ["module", "not in RAM"]),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_pvh_loader(change, parts):
+    what = machine.Machine("x86", append="vm=hello", boot="pvh")
+    refused(inject.boot(change.__name__, what, at_pvh_entry(change), 40), *parts)
+
+
+def test_wrong_pvh_magic():
+    what = machine.Machine("x86", append="vm=hello", boot="pvh")
+    one_line(inject.boot("no magic", what, at_pvh_entry(pvh_magic), 40, "halted"), "PVH", "hvm_start_info")
+
+
+# --- SVM switched off by firmware -------------------------------------------------------------------
+
+MSR_VM_CR, SVMDIS, LOCK = 0xc0010114, 0x10, 0x08
+RDMSR = b"\x0f\x32"
+
+
+def vm_cr(value, cpus_before=0):
+    """QEMU's VM_CR reads as 0 and can't be written: what RDMSR gives is changed, on the first CPU that
+    asks or on a later one."""
+    def fault(cpu):
+        for _ in range(cpus_before):
+            cpu.run_to(inject.symbols("x86")["x86_virt_cpu_init"])
+            cpu.step()
+        cpu.run_to(inject.symbols("x86")["x86_virt_cpu_init"])
+        while cpu.read(cpu.reg("rip"), 2) != RDMSR or cpu.reg("rcx") != MSR_VM_CR:
+            cpu.step()
+        cpu.step()
+        cpu.set_reg("rax", value)
+    return fault
+
+
+def boot_vm_cr(value, cpus=1, cpus_before=0):
+    what = machine.Machine("x86", append="vm=hello", cpus=cpus)
+    return inject.boot("VM_CR is %#x" % value, what, vm_cr(value, cpus_before), 60)
+
+
+def test_svm_locked():
+    refused(boot_vm_cr(SVMDIS | LOCK), "firmware", "SVM", "locked")
+
+
+def test_svm_disabled_but_not_locked():
+    """Then it is Cupel that switches it on."""
+    boot_vm_cr(SVMDIS).well().never_says(LINE)
+
+
+def test_svm_locked_on_another_cpu():
+    """That CPU says why, and the machine goes on without it."""
+    booted = boot_vm_cr(SVMDIS | LOCK, cpus=2, cpus_before=1).well()
+    one_line(booted, "firmware", "locked", prefix="CPU 1: ")
+    one_line(booted, "hardware id 0x1", "did not start", "stopped", prefix="CPU 1 (")
+    booted.says("1 of 2 CPUs online")
+
+
+# --- ACPI tables ------------------------------------------------------------------------------------
+
+HEADER = 36
+RSDP_RSDT = 16
+MADT_ENTRIES, MADT_LAPIC = 44, 0
+
+
+class Tables:
+    """The tables that the BIOS has made, changed in place; their checksums stay right unless asked."""
+
+    def __init__(self, cpu):
+        self.cpu = cpu
+        rom = b"".join(cpu.read(at, 0x400) for at in range(0xe0000, 0x100000, 0x400))
+        self.rsdp = 0xe0000 + rom.index(RSD_PTR)
+        self.rsdt = cpu.read32(self.rsdp + RSDP_RSDT)
+        self.at = {b"RSDT": self.rsdt}
+        for entry in range(HEADER, cpu.read32(self.rsdt + 4), 4):
+            table = cpu.read32(self.rsdt + entry)
+            self.at[cpu.read(table, 4)] = table
+
+    def spoil(self, name):
+        """A checksum that is wrong."""
+        at = self.at[name] + 9
+        self.cpu.write(at, bytes([self.cpu.read(at, 1)[0] ^ 0xff]))
+
+    def write(self, name, offset, data):
+        base = self.at[name]
+        self.cpu.write(base + offset, data)
+        table = self.cpu.read(base, self.cpu.read32(base + 4))
+        self.cpu.write(base + 9, bytes([(table[9] - sum(table)) & 0xff]))
+
+    def madt(self, kind):
+        """Offsets of its entries of a kind."""
+        table = self.cpu.read(self.at[b"APIC"], self.cpu.read32(self.at[b"APIC"] + 4))
+        at = MADT_ENTRIES
+        while at < len(table):
+            if table[at] == kind:
+                yield at
+            at += table[at + 1]
+
+
+def no_rsdp(cpu, info):
+    cpu.write(Tables(cpu).rsdp, b"XXXX")
+
+
+def rsdp_checksum(cpu, info):
+    cpu.write(Tables(cpu).rsdp + 8, b"\xa5")
+
+
+def root_checksum(cpu, info):
+    Tables(cpu).spoil(b"RSDT")
+
+
+def root_too_long(cpu, info):
+    cpu.write32(Tables(cpu).rsdt + 4, 0x7fffffff)
+
+
+def madt_checksum(cpu, info):
+    Tables(cpu).spoil(b"APIC")
+
+
+def madt_entry_of_no_size(cpu, info):
+    tables = Tables(cpu)
+    tables.write(b"APIC", next(tables.madt(MADT_LAPIC)) + 1, b"\0")
+
+
+def madt_without_cpus(cpu, info):
+    tables = Tables(cpu)
+    for at in list(tables.madt(MADT_LAPIC)):
+        tables.write(b"APIC", at + 4, bytes(4))
+
+
+@pytest.mark.parametrize("change,parts", [
+    (no_rsdp, ["no RSDP"]),
+    (rsdp_checksum, ["no RSDP"]),
+    (root_checksum, ["RSDT"]),
+    (root_too_long, ["RSDT"]),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_no_tables(change, parts):
+    """Then there is no clock either: QEMU's CPUs have none of their own."""
+    booted = refused(start(change, cpus=2), "no clock", "HPET", "PM timer")
+    one_line(booted, *parts, prefix="ACPI: ")
+
+
+@pytest.mark.parametrize("change,parts", [
+    (madt_checksum, ["no good MADT"]),
+    (madt_entry_of_no_size, ["MADT entry"]),
+    (madt_without_cpus, ["MADT lists no CPU"]),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_broken_tables(change, parts):
+    """One line, and a guest on the one CPU that is certainly there."""
+    booted = start(change, cpus=2).well()
+    one_line(booted, *parts, prefix="ACPI: ")
+    booted.says("1 of 1 CPUs online").all_ok(at_least=2)
+
+
+def bad_fadt(cpu, info):
+    Tables(cpu).spoil(b"FACP")
+
+
+def bad_hpet(cpu, info):
+    Tables(cpu).spoil(b"HPET")
+
+
+@pytest.mark.parametrize("change", (bad_fadt, bad_hpet), ids=lambda f: f.__name__)
+def test_optional_tables(change):
+    """What is wrong counts as absent: the other one has a clock."""
+    start(change, cpus=2).well().says("2 of 2 CPUs online").all_ok(at_least=2)
+
+
+def another_cpu(cpu, info):
+    """The second entry of the MADT names a CPU that is not there."""
+    tables = Tables(cpu)
+    tables.write(b"APIC", list(tables.madt(MADT_LAPIC))[1] + 3, b"\x37")
+
+
+def test_cpu_never_comes():
+    booted = start(another_cpu, cpus=2).well()
+    one_line(booted, "hardware id 0x37", "did not start", "does not answer", prefix="CPU 1 ")
+    booted.says("1 of 2 CPUs online").all_ok(at_least=2)
+
+
+def no_low_memory(cpu, info):
+    """The map's first entry, below 640 KiB: where a CPU's first instructions would have to be."""
+    at = cpu.read32(info + MB_MMAP_ADDR)
+    assert cpu.read32(at + 4) == 0
+    cpu.write32(at + 20, 2)
+
+
+def test_no_page_for_other_cpus():
+    booted = start(no_low_memory, cpus=2).well()
+    one_line(booted, "did not start", "no memory", prefix="CPU 1 ")
+
+
+# --- Too little memory ------------------------------------------------------------------------------
+
+def ends_after(pages):
+    """RAM from 1 MiB on ends that many pages after the image."""
+    def short_of_memory(cpu, info):
+        at = cpu.read32(info + MB_MMAP_ADDR)
+        end = at + cpu.read32(info + MB_MMAP_LEN)
+        size = inject.symbols("x86")["__image_end"] - 0x100000 + pages * 4096
+        while at < end:
+            if cpu.read32(at + 4) == 0x100000:
+                cpu.write(at + 12, size.to_bytes(8, "little"))
+            elif cpu.read32(at + 4) > 0x100000:
+                cpu.write32(at + 20, 2)
+            at += cpu.read32(at) + 4
+    return short_of_memory
+
+
+@pytest.mark.parametrize("pages", (0, 3, 12, 24, 40))
+def test_little_memory(pages):
+    """Whatever it is that there is no memory for: a line that says so."""
+    booted = start(ends_after(pages), archive="", cpus=2)
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
+    booted.check("no memory" in booted.text or "no archive" in booted.text,
+                 "a line about memory, or about what else is missing")
+    booted.never_says("panic", "backtrace", "exception")
+
+
+def test_little_memory_for_guests(boot):
+    booted = boot("vm=hello", "x86", memory=3, timeout=30)
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
+    one_line(booted, "no memory", prefix="no VMs: ")
+
+
+# --- The command line -------------------------------------------------------------------------------
+
+def test_command_line_too_long(boot):
+    refused(boot("vm=hello " + "x" * 3000, "x86", timeout=40), "command line too long")
+
+
+@pytest.mark.parametrize("words,parts", [
+    ("vm=hello" + " x" * 80, ["command line: too many words", "nothing is run"]),
+    ('vm="hello', ["command line: unclosed quote", "nothing is run"]),
+    ("bench=nope", ["bench=nope: no experiment of that name"]),
+    ("vm=nope", ["no VM 'nope'"]),
+], ids=("words", "quote", "bench", "vm"))
+def test_wrong_line(boot, words, parts):
+    booted = boot(words, "x86", timeout=40)
+    booted.check(booted.result.ended == "exit" and booted.result.code in (1, 2), "should end with a failure")
+    booted.says(*parts)
+
+
+@pytest.mark.parametrize("word,parts", [
+    ("nr_cpus=many", ["nr_cpus=many", "using all"]),
+    ("timeout=soon", ["timeout=soon", "taking"]),
+    ("x86.apic=pic", ["x86.apic=pic", "xapic or x2apic"]),
+    ("console=tty0", ["console=tty0", "com1"]),
+    ("console=mmio:0x200000", ["0x200000 is not a device", "COM1"]),
+    ("console=mmio:0xfffffffffffff000", ["is not a device", "COM1"]),
+    ("nonsense", ["unknown word", "nonsense"]),
+])
+def test_word_that_makes_no_sense(boot, word, parts):
+    """A line that says what is done instead, and it is done."""
+    boot("vm=hello " + word, "x86", timeout=60).well().says(*parts).all_ok(at_least=2)
+
+
+# --- Consoles ---------------------------------------------------------------------------------------
+
+def second_port(tmp_path):
+    return tmp_path / "com2", ("-serial", "file:%s" % (tmp_path / "com2"))
+
+
+def test_refusal_on_both_consoles(boot, tmp_path):
+    path, extra = second_port(tmp_path)
+    refused(boot("vm=hello console=com2", "x86", cpu="max,-svm", extra=extra, timeout=40), "no AMD SVM")
+    assert LINE + "this CPU has no AMD SVM" in path.read_text()
+
+
+def test_early_refusal_on_both_consoles(tmp_path):
+    """The loader's tables are wrong, but the command line was read."""
+    path, extra = second_port(tmp_path)
+    refused(start(module_list_far, "vm=hello console=com2", extra=extra), "module list")
+    assert "module list out of reach" in path.read_text()
+
+
+def test_console_moves(boot, tmp_path):
+    """All else is on the one that was asked for."""
+    path, extra = second_port(tmp_path)
+    booted = boot("vm=hello console=com2", "x86", extra=extra, timeout=60).well()
+    booted.says("console: goes on at port 0x2f8").never_says("CPUs online")
+    assert "CPUs online" in path.read_text()
+
+
+def test_console_where_nothing_is(boot):
+    """Registers that swallow everything: a refusal is still seen on COM1."""
+    refused(boot("vm=hello console=mmio32:0xe8000000", "x86", cpu="max,-svm", timeout=40), "no AMD SVM")
+
+
+class NoPorts(machine.Machine):
+    def argv(self):
+        return ["none" if word == "chardev:console" else word for word in super().argv()]
+
+
+@pytest.mark.parametrize("cpu", ("max,-lm", "max,-svm"))
+def test_stuck_console(tmp_path, cpu):
+    """A line status that never says "ready": the machine still comes to its end."""
+    stuck = ("-chardev", "file,id=stuck,path=%s" % (tmp_path / "status"),
+             "-device", "isa-debugcon,iobase=0x3fd,readback=0,chardev=stuck")
+    what = NoPorts("x86", append="vm=hello", cpu=cpu, extra=stuck)
+    booted = conftest.Booted("COM1 is stuck", machine.boot(what, 60))
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
