@@ -259,8 +259,9 @@ int parse_word(const char *s, const char *const *names)
 }
 
 /* What is read once, while the machine comes up, and what is read by whatever runs. */
-static const char *const boot_words[] = { "nr_cpus", "console", "semihosting", "debug-exit",
-					  "icount",  "board",	"initrd",      NULL };
+static const char *const boot_words[] = { "nr_cpus",	"console", "semihosting",
+					  "debug-exit", "icount",  "board",
+					  "initrd",	"acpi",	   NULL };
 static const char *const run_words[] = { "bench", "selftest", "vm",	 "torture",  "seconds",
 					 "seed",  "stall",    "timeout", "lockstat", NULL };
 

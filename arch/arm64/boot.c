@@ -56,23 +56,20 @@ static __noreturn void boot_on_stack(void)
 
 void boot_main(paddr_t info, u32 how, u64 counter)
 {
-	const char *why;
 	void *base;
 	u64 stack;
 
 	boot_counter = counter;
 	boot_read_ids();
 	boot_firmware(info, how);
-	cmdline_parse(platform.cmdline, &why); /* cupel_main() says what is wrong with it */
-	boot_console_cmdline();
 	choose_mode();
 	mm_init();
 	page_alloc_init(&platform);
 	if (percpu_init(platform.nr_cpus))
-		panic("no memory for %u per-CPU areas", platform.nr_cpus);
+		cannot_start("no memory for %u per-CPU areas", platform.nr_cpus);
 	set_this_cpu_offset(percpu_offset[0]);
 	stack = mm_map_stack(0, &base);
 	if (!stack)
-		panic("no memory for the boot CPU's stack");
+		cannot_start("no memory for the boot CPU's stack");
 	call_on_stack(boot_on_stack, stack);
 }

@@ -102,7 +102,7 @@ const struct mmu_regs *boot_early_mmu(paddr_t info, u32 how)
 	host_pgtable.root = early_alloc_table();
 	early_map((paddr_t)__image_start, (paddr_t)__image_end);
 	if (fdt && fdt_block >> (VA_BITS - 1) == 0)
-		early_map(fdt_block, fdt_block + MIB(2) + FDT_MAX_SIZE);
+		early_map(fdt_block, fdt_block + MIB(2));
 	pgtable_regs(&host_pgtable, &early_regs);
 	return &early_regs;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two ends of the EFI path: the application that runs inside firmware, with its translation and on its
- * stack, and what reads the result once ours are in force. Between them lies boot_enter(); the first must
- * not use what is in .bss, for that is cleared there.
+ * The EFI application: it runs inside firmware, with its translation and on its stack, up to boot_enter(). It
+ * must not use what is in .bss, for that is cleared there.
  */
 #include "../../drivers/firmware/efi.h"
 
@@ -31,28 +30,4 @@ u64 boot_efi(void *image, void *table, u64 counter)
 	if (status)
 		return status;
 	boot_enter(s.info);
-}
-
-/* In the boot tables, by whole blocks: EFI keeps its tables in RAM. */
-static const void *boot_phys(void *ctx, paddr_t pa, size_t len)
-{
-	paddr_t from = ALIGN_DOWN(pa, MIB(2)), to = ALIGN_UP(pa + len, MIB(2));
-
-	if (!pa || to <= from || to >> (VA_BITS - 1) ||
-	    pgtable_map(&host_pgtable, from, from, to - from, MAP_BOOT_RWX))
-		return NULL;
-	return (const void *)pa;
-}
-
-const struct acpi_access boot_access = { .phys = boot_phys };
-
-int boot_read_efi(paddr_t info, const char **why)
-{
-	int err = efi_read_platform(&boot_access, info, &platform, why);
-	const struct module *archive = platform.modules;
-
-	if (err || !platform.nr_modules)
-		return err;
-	*why = "more holes in RAM than can be kept";
-	return platform_reserve_mem(&platform, archive->base, archive->size);
 }

@@ -65,10 +65,10 @@ static void arena_init(void)
 		arena.next = base;
 		arena.end = base + size;
 		if (pgtable_map(&host_pgtable, base, base, size, MAP_BOOT_RWX))
-			panic("no room in the boot page tables");
+			cannot_start("no room in the boot page tables");
 		return;
 	}
-	panic("no RAM block of %lu KiB for page tables", (unsigned long)(size >> 10));
+	cannot_start("no RAM block of %lu KiB for page tables", (unsigned long)(size >> 10));
 }
 
 static void must_map(struct pgtable *pt, paddr_t from, paddr_t to, enum map_kind kind,
@@ -80,8 +80,8 @@ static void must_map(struct pgtable *pt, paddr_t from, paddr_t to, enum map_kind
 	to = ALIGN_UP(to, PAGE_SIZE);
 	r = pgtable_map(pt, from, from, to - from, kind);
 	if (r)
-		panic("can't map %s at 0x%lx-0x%lx: error %d", what, (unsigned long)from,
-		      (unsigned long)to, r);
+		cannot_start("can't map %s at 0x%lx-0x%lx: error %d", what, (unsigned long)from,
+			     (unsigned long)to, r);
 }
 
 static void map_image(struct pgtable *pt)
@@ -127,7 +127,7 @@ void mm_init(void)
 	final.alloc_table = page_alloc_table;
 	host_pgtable = final;
 	if (platform_reserve_mem(&platform, tables, arena.next - tables))
-		panic("the memory map is too fragmented");
+		cannot_start("the memory map is too fragmented");
 }
 
 volatile void *arch_map_device(paddr_t pa, u64 size)

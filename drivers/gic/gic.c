@@ -48,7 +48,8 @@ volatile char *gic_map(const struct mem_range *r)
 	volatile char *regs = arch_map_device(r->base, r->size);
 
 	if (!regs)
-		panic("interrupt controller: no registers can be at 0x%lx", (unsigned long)r->base);
+		cannot_start("interrupt controller: no registers can be at 0x%lx",
+			     (unsigned long)r->base);
 	return regs;
 }
 
@@ -84,7 +85,7 @@ void gic_init(void)
 	driver = choose(&why);
 	lines = driver ? driver->init(&why) : -ENODEV;
 	if (lines < 0)
-		panic("interrupt controller: %s", why);
+		cannot_start("interrupt controller: %s", why);
 	gic_v3 = platform.gic.kind == GIC_V3;
 	for (u32 irq = 0; irq < (u32)lines; irq++) {
 		u32 flags = irq < GIC_NR_SGIS ? IRQ_PERCPU : IRQ_LEVEL;

@@ -55,11 +55,11 @@ void arm_timer_init(void)
 		counter_source = "fdt clock-frequency";
 	}
 	if (!counter_hz)
-		panic("timer: CNTFRQ_EL0 is zero and firmware names no frequency");
+		cannot_start("timer: CNTFRQ_EL0 is zero and firmware names no frequency");
 	if (!platform.timer.hyp_phys)
-		panic("timer: firmware names no EL2 physical timer interrupt");
+		cannot_start("timer: firmware names no EL2 physical timer interrupt");
 	if (irq_request(platform.timer.hyp_phys, tick_handler, NULL))
-		panic("timer: interrupt %u is not to be had", platform.timer.hyp_phys);
+		cannot_start("timer: interrupt %u is not to be had", platform.timer.hyp_phys);
 }
 
 void arm_timer_cpu_init(void)

@@ -104,10 +104,6 @@ void boot_early_map_uarts(void);
 /* boot_cpu.c */
 void boot_read_ids(void);
 
-/* boot_efi.c: struct efi_info into platform, and a way to any table of firmware's until mm_init(). */
-int boot_read_efi(paddr_t info, const char **why);
-extern const struct acpi_access boot_access;
-
 /* boot_firmware.c: fills platform from what firmware left, or says why it can't and halts. */
 void boot_firmware(paddr_t info, u32 how);
 
