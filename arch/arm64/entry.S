@@ -19,8 +19,9 @@
 
 	/*
 	 * The first page is the header of a flat Image (Linux, Documentation/arch/arm64/booting.rst, "Call the
-	 * kernel image") and of a PE/COFF EFI application (Microsoft PE format, "COFF File Header" on). Firmware
-	 * may map it without the right to execute: what runs in it runs with the MMU off, or on our own tables.
+	 * kernel image") and of a PE/COFF EFI application (Microsoft PE format, "COFF File Header" on). Of this page
+	 * an EFI loader loads the header alone, and may make it read-only. So what follows the header comes a second
+	 * time as a section behind the image, from where it is copied to its place once the MMU is off.
 	 */
 	.section .text.head, "ax"
 	.globl	__image_start
@@ -38,7 +39,7 @@ __image_start:
 pe_header:
 	.ascii	"PE\0\0"
 	.hword	0xaa64			/* AArch64 */
-	.hword	2			/* sections */
+	.hword	3			/* sections */
 	.long	0, 0, 0
 	.hword	pe_sections - pe_optional
 	.hword	0x206			/* executable, no line numbers, no symbols */
@@ -54,8 +55,8 @@ pe_optional:
 	.long	PE_PAGE_SIZE		/* sections start at multiples of this */
 	.long	PE_FILE_ALIGN
 	.long	0, 0, 0, 0
-	.long	image_size
-	.long	PE_PAGE_SIZE		/* headers */
+	.long	pe_image_size
+	.long	PE_FILE_ALIGN		/* headers */
 	.long	0
 	.hword	10			/* EFI application */
 	.hword	0x100			/* at home where data can't be executed */
@@ -76,6 +77,12 @@ pe_sections:
 	.quad	0
 	.long	0
 	.long	0xc0000040		/* data: read, write */
+	.ascii	".head\0\0\0"
+	.long	PE_PAGE_SIZE - PE_FILE_ALIGN, image_size, PE_PAGE_SIZE - PE_FILE_ALIGN, PE_FILE_ALIGN
+	.quad	0
+	.long	0
+	.long	0x40000040		/* data: read */
+	.org	PE_FILE_ALIGN
 
 /* From firmware, EL2, x0 = device tree. */
 entry:
@@ -130,8 +137,19 @@ begin:
 	msr	hcr_el2, x0
 	isb
 	bl	clean_image
+	cbz	x22, 2f
 
-	adr_l	x0, boot_stack_top
+	adr_l	x0, __image_start + PE_FILE_ALIGN
+	adr_l	x1, __image_end
+1:	ldp	x2, x3, [x1], #16
+	stp	x2, x3, [x0], #16
+	tst	x0, #(PE_PAGE_SIZE - 1)
+	b.ne	1b
+	ic	iallu
+	dsb	nsh
+	isb
+
+2:	adr_l	x0, boot_stack_top
 	mov	sp, x0
 	mov	x29, xzr
 	mov	x30, xzr
@@ -188,10 +206,11 @@ relocate:
 	b	1b
 2:	ret
 
-/* The image to the point of coherency. CTR_EL0.DminLine, Arm ARM D19.2.34, counts words. */
+/* The image to the point of coherency, and EFI's page behind it. CTR_EL0.DminLine, Arm ARM D19.2.34, counts words. */
 clean_image:
 	adr_l	x0, __image_start
 	adr_l	x1, __image_end
+	add	x1, x1, x22, lsl #12	/* BOOT_EFI is 1 */
 	mrs	x2, ctr_el0
 	ubfx	x2, x2, #16, #4
 	mov	x3, #4
