@@ -105,6 +105,8 @@ static void read_firmware(u32 how, u32 info)
 
 	if (acpi_read_x86(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a), &platform, &note))
 		printk("ACPI: %s; going on with what is known\n", note);
+	else if (how == BOOT_EFI)
+		platform.firmware = "efi+acpi";
 	put_boot_cpu_first(boot_cpu_id());
 	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */
 	x86_console_choose();
@@ -134,12 +136,29 @@ static void keep_module(const struct module *m)
 		     (unsigned long long)end);
 }
 
-/* RAM beyond the boot map can't be touched until it is mapped, so it is left out. */
-static void keep_memory(void)
+static u64 ram_mib(void)
 {
-	u64 limit = x86_boot_map_size();
+	u64 size = 0;
+
+	for (u32 i = 0; i < platform.nr_mem; i++)
+		size += platform.mem[i].size;
+	return size / MIB(1);
+}
+
+/* RAM beyond the boot map can't be touched until it is mapped. */
+static void leave_out_far_memory(void)
+{
+	u64 limit = x86_boot_map_size(), all = ram_mib();
 
 	reserve(limit, BIT(52));
+	if (ram_mib() != all)
+		printk("%llu MiB of RAM beyond %llu GiB are left out\n",
+		       (unsigned long long)(all - ram_mib()), (unsigned long long)(limit / GIB(1)));
+}
+
+static void keep_memory(void)
+{
+	leave_out_far_memory();
 	memcpy(ram, platform.mem, sizeof(ram));
 	nr_ram = platform.nr_mem;
 	x86_smp_reserve(ram, nr_ram);

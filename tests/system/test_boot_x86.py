@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every way into the x86 image, each to the end of a short experiment: the same rows come out, and what
+the loader had to say has arrived (words, archive, memory, ACPI's root pointer, the other CPU)."""
+
+import os
+
+import conftest
+import pytest
+from front import machine
+from ways_x86 import way
+
+EXPERIMENT = "bench=exits samples=20"
+
+# Way in, what the image then says of it, and how.
+WAYS = {
+    "multiboot": ("multiboot", dict(image="cupel.elf")),
+    "linux": ("linux", dict(image="cupel.efi")),
+    "grub-multiboot": ("multiboot", dict(image="cupel.elf", media="disc", command="multiboot")),
+    "grub-multiboot2": ("multiboot2", dict(image="cupel.elf", media="disc", command="multiboot2")),
+    "grub-multiboot2-addresses": ("multiboot2", dict(image="cupel.efi", media="disc", command="multiboot2")),
+    "grub-linux": ("linux", dict(image="cupel.efi", media="disc", command="linux")),
+    "grub-uefi-multiboot2": ("multiboot2", dict(image="cupel.elf", media="disc", command="multiboot2",
+                                                firmware="uefi")),
+    "uefi-disk": ("efi+acpi", dict(image="cupel.efi", media="disk", firmware="uefi")),
+    "uefi-kernel": ("efi+acpi", dict(image="cupel.efi", firmware="uefi")),
+}
+
+
+def start(what, timeout=200, until=None):
+    return conftest.Booted(what.name(), machine.boot(what, timeout, until))
+
+
+def rows(booted, firmware):
+    """What is in the rows but the figures."""
+    records = booted.well().says("2 of 2 CPUs online").never_says("unknown word", "ACPI:").records()
+    booted.check(records, "no rows")
+    for row in records:
+        booted.check(row["machine"]["firmware"] == firmware, "firmware %r" % row["machine"]["firmware"])
+        booted.check(row["n"] == 20 and row["min"] > 0, "an empty row: %s" % row["variant"])
+    return sorted((row["bench"], row["variant"]["op"], row["unit"], sorted(row)) for row in records)
+
+
+@pytest.fixture(scope="module")
+def pvh_rows():
+    """What all others are compared with."""
+    return rows(start(machine.Machine("x86", cpus=2, boot="pvh", append=EXPERIMENT)), "pvh")
+
+
+@pytest.mark.parametrize("board", ("pc", "q35"))
+@pytest.mark.parametrize("name", WAYS)
+def test_way_in(name, board, tmp_path, pvh_rows):
+    firmware, fields = WAYS[name]
+    booted = start(way(tmp_path, append=EXPERIMENT, machine_type=board, **fields))
+    booted.check(rows(booted, firmware) == pvh_rows, "other rows than by PVH")

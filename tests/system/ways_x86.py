@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ways into the x86 image beside QEMU's -kernel of the ELF: GRUB and UEFI, on media made for the boot."""
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+
+import grub
+import pytest
+from front import machine
+
+OVMF = "/usr/share/OVMF/OVMF_%s_4M.fd"
+
+
+@dataclass(frozen=True)
+class Way(machine.Machine):
+    """`media`: "" = -kernel, "disc" = GRUB's, "disk" = a FAT disk with the application as its boot file."""
+
+    media: str = ""
+    command: str = ""  # GRUB's
+    firmware: str = "bios"  # or "uefi"
+    directory_of_media: str = ""
+
+    def name(self):
+        return "x86 %s %s %s %s" % (self.machine, self.firmware, self.media or "-kernel",
+                                    " ".join([self.command, os.path.basename(self.image)]).strip())
+
+    def words(self):
+        return ("debug-exit " + self.append).strip()
+
+    def argv(self):
+        argv = ["qemu-system-x86_64", "-accel", self.accel(), "-M", self.machine, "-cpu", self.cpu or "max",
+                "-smp", str(self.cpus), "-m", str(self.memory), "-display", "none", "-nic", "none",
+                "-monitor", "none", "-no-reboot", "-device", "isa-debug-exit,iobase=0xf4,iosize=4",
+                "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+        if self.firmware == "uefi":
+            drive = "if=pflash,format=raw,readonly=%s,file=%s"
+            argv += ["-drive", drive % ("on", OVMF % "CODE"), "-drive", drive % ("off", self.vars())]
+        if self.media == "disc":
+            argv += ["-cdrom", grub.disc(self.directory_of_media, self.words(), self.command, self.image,
+                                         self.firmware)]
+        elif self.media == "disk":
+            argv += ["-drive", "format=raw,file=fat:rw:" + self.disk()]
+        else:
+            argv += ["-kernel", self.image_path(), "-append", self.words()]
+            argv += ["-initrd", self.archive_path()] if self.archive else []
+        return argv + list(self.extra)
+
+    def vars(self):
+        if not os.path.exists(OVMF % "VARS"):
+            pytest.skip("ovmf is not installed: ./cupel setup")
+        return shutil.copy(OVMF % "VARS", self.directory_of_media)
+
+    def disk(self):
+        """A system partition as UEFI looks for it; the command line is in a file beside the application."""
+        root = os.path.join(self.directory_of_media, "disk")
+        place = os.path.join(root, "EFI/BOOT")
+        os.makedirs(place)
+        shutil.copy(self.image_path(), os.path.join(place, "BOOTX64.EFI"))
+        if self.archive:
+            shutil.copy(self.archive_path(), os.path.join(place, "guests.cpio"))
+        with open(os.path.join(place, "cupel.cmdline"), "w", encoding="ascii") as file:
+            file.write(self.words())
+        return root
+
+
+def way(directory, image, append, machine_type="q35", **fields):
+    what = Way("x86", append=append, machine=machine_type, cpus=2, directory_of_media=str(directory),
+               **fields)
+    return replace(what, image=os.path.join(what.directory(), image))
