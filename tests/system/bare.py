@@ -27,7 +27,7 @@ class Bare(machine.Machine):
 
     def argv(self):
         board = "virt,gic-version=3,virtualization=on" + (",secure=on" if self.el3 else "")
-        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-m", "1024", "-display", "none",
+        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-smp", str(self.cpus), "-m", "1024", "-display", "none",
                 "-nic", "none", "-monitor", "none", "-no-reboot", "-semihosting",
                 "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
                 "-device", "loader,file=%s,addr=%#x,force-raw=on" % (self.image_path(), IMAGE),
@@ -37,7 +37,7 @@ class Bare(machine.Machine):
         return argv
 
 
-def bare(directory, tree=None, el3=False):
+def bare(directory, tree=None, el3=False, cpus=1):
     shim = os.path.join(directory, "shim.bin")
     with open(shim, "wb") as file:
         file.write(CODE + struct.pack("<QQ", TREE if tree is not None else 0, IMAGE))
@@ -46,17 +46,18 @@ def bare(directory, tree=None, el3=False):
         path = os.path.join(directory, "tree.dtb")
         with open(path, "wb") as file:
             file.write(tree)
-    return Bare("arm64", archive="", tree=path, shim=shim, el3=el3)
+    return Bare("arm64", cpus, archive="", tree=path, shim=shim, el3=el3)
 
 
-def device_tree(directory, words=""):
-    """The tree QEMU would have given, with a command line of ours, as bytes."""
+def device_tree(directory, words="", edit=None, cpus=1):
+    """The tree QEMU would have given, with a command line of ours, as bytes; edit(source) may change it."""
     path = os.path.join(directory, "virt.dtb")
     subprocess.run(["qemu-system-aarch64", "-M", "virt,gic-version=3,virtualization=on,dumpdtb=" + path,
-                    "-cpu", "max", "-m", "1024", "-display", "none"], check=True,
+                    "-cpu", "max", "-smp", str(cpus), "-m", "1024", "-display", "none"], check=True,
                    stderr=subprocess.DEVNULL)
     source = subprocess.run(["dtc", "-q", "-q", "-I", "dtb", "-O", "dts", path], check=True, text=True,
                             stdout=subprocess.PIPE).stdout
     source = source.replace("chosen {", 'chosen {\n\t\tbootargs = "%s";' % words, 1)
+    source = edit(source) if edit else source
     return subprocess.run(["dtc", "-q", "-q", "-I", "dts", "-O", "dtb"], check=True,
                           input=source.encode(), stdout=subprocess.PIPE).stdout
