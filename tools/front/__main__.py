@@ -19,6 +19,7 @@ HELP = """\
   mutants [NAME …]     break the code on purpose; a test must notice each time
   models [NAME …]      what spin says of the models in tests/models
   archive OUT FILE …   guests and cupel.conf as one archive
+  disk OUT [words]     an image for a stick or SD card, for both architectures
   symbolize [LOG]      a panic's backtrace with function, file and line
   report …             figures and plots from JSON rows
   setup                install what is missing on Debian 12 or 13
@@ -76,6 +77,11 @@ def archive(words):
     tool.main(words)
 
 
+def disk(words):
+    from . import disk as tool
+    tool.main(words)
+
+
 def symbolize(words):
     from . import symbolize as tool
     if len(words) > 1:
@@ -92,7 +98,7 @@ def setup(words):
 
 
 COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "check": check, "mutants": mutants,
-            "models": models, "archive": archive, "symbolize": symbolize, "report": report, "setup": setup}
+            "models": models, "archive": archive, "disk": disk, "symbolize": symbolize, "report": report, "setup": setup}
 
 
 def help_of(command):
@@ -109,7 +115,7 @@ def help_of(command):
     if command == "check":
         from . import check as checks
         return checks.HELP
-    if command in ("mutants", "archive"):
+    if command in ("mutants", "archive", "disk"):
         return importlib.import_module("front." + command).HELP
     return None
 

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""./cupel disk: an image for a stick or an SD card that every machine's firmware finds its way into. Made by
+mtools and GRUB's own tools in a plain file: no root, no loop device."""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+from . import ARCHES, Failure, Usage, archive, build
+
+HELP = """\
+./cupel disk OUT [word …] [--arm64 ARCHIVE] [--x86 ARCHIVE] [--size MIB]
+
+Write OUT: a disk with one FAT partition, for `dd` to a stick or an SD card. UEFI starts it on both
+architectures (EFI/BOOT), U-Boot by extlinux/extlinux.conf, a PC's BIOS by GRUB, and a Raspberry Pi by
+config.txt once its firmware has been copied there. docs/booting.md says what is where.
+
+  word            goes to Cupel's command line, whatever starts it; without any: the monitor
+  --arm64, --x86  an archive of `./cupel archive` in place of this tree's test guests
+  --size          of the disk, in MiB (default 64)"""
+
+SECTOR = 512
+START = 2048  # sector at which the partition begins: 1 MiB, as partitioning tools have it
+FAT32_LBA = 0x0c  # partition type; a Raspberry Pi's ROM takes it too, which an ESP's 0xef it does not
+MIN_SIZE, MAX_SIZE = 48, 65536
+# Nothing of the time or the machine it is made at is in it.
+ENV = {"SOURCE_DATE_EPOCH": "315532800", "TZ": "UTC", "MTOOLS_SKIP_CHECK": "1", "LC_ALL": "C.UTF-8"}
+SERIAL = "43757065"
+
+EXTLINUX = """\
+default cupel
+timeout 10
+label cupel
+	kernel /EFI/BOOT/BOOTAA64.EFI
+	initrd /EFI/BOOT/guests-arm64.cpio
+	append %s
+"""
+
+GRUB = """\
+serial --unit=0 --speed=115200
+terminal_input console serial
+terminal_output console serial
+set timeout=3
+menuentry "Cupel" {
+	multiboot2 /cupel/cupel.elf %s
+	module2 /EFI/BOOT/guests-x86.cpio guests.cpio
+}
+"""
+
+CONFIG_TXT = """\
+arm_64bit=1
+enable_uart=1
+kernel=EFI/BOOT/BOOTAA64.EFI
+initramfs EFI/BOOT/guests-arm64.cpio followkernel
+"""
+
+GRUB_MODULES = ("part_msdos", "part_gpt", "fat", "normal", "configfile", "multiboot2", "echo", "serial",
+                "terminal", "test", "search")
+
+
+def run(*argv, **more):
+    result = subprocess.run(argv, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **ENV}, **more)
+    if result.returncode:
+        raise Failure("%s: %s" % (argv[0], result.stdout.strip() or "failed"))
+
+
+def image_of(arch, name):
+    return os.path.join(build.directory(arch), name)
+
+
+def grub_image(form, out, *modules):
+    """Looks for its configuration on the first partition of the disk that it was started from."""
+    run("grub-mkimage", "-O", form, "-o", out, "-p", "(,msdos1)/boot/grub", *GRUB_MODULES, *modules)
+    return out
+
+
+def text(place, name, contents):
+    path = os.path.join(place, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(contents)
+    return path
+
+
+def contents(place, words, archives):
+    """{path on the disk: file}."""
+    line = " ".join(words)
+    return {
+        "EFI/BOOT/BOOTAA64.EFI": image_of("arm64", "cupel.bin"),
+        "EFI/BOOT/BOOTX64.EFI": image_of("x86", "cupel.efi"),
+        "EFI/BOOT/guests-arm64.cpio": archives["arm64"],
+        "EFI/BOOT/guests-x86.cpio": archives["x86"],
+        "EFI/BOOT/cupel.cmdline": text(place, "cupel.cmdline", line + "\n"),
+        "EFI/grub/grubx64.efi": grub_image("x86_64-efi", place + "/grubx64.efi", "chain"),
+        "boot/grub/grub.cfg": text(place, "grub.cfg", GRUB % line),
+        "cupel/cupel.elf": image_of("x86", "cupel.elf"),
+        "extlinux/extlinux.conf": text(place, "extlinux.conf", EXTLINUX % line),
+        "config.txt": text(place, "config.txt", CONFIG_TXT),
+        "cmdline.txt": text(place, "cmdline.txt", line + "\n"),
+    }
+
+
+# --- The file ---------------------------------------------------------------------------------------
+def partition_entry(sectors):
+    """Active, by logical block (the geometry of old says nothing)."""
+    return struct.pack("<B3sB3sII", 0x80, b"\xfe\xff\xff", FAT32_LBA, b"\xfe\xff\xff", START, sectors)
+
+
+def embed_grub(disk, place):
+    """GRUB for BIOS, as its own setup puts it there: boot.img in the first sector, core.img behind it. The
+    list of blocks at the end of core.img's first sector (boot/i386/pc/boot.h) says where the rest is."""
+    modules = "/usr/lib/grub/i386-pc"
+    core_path = grub_image("i386-pc", place + "/core.img", "biosdisk")
+    with open(modules + "/boot.img", "rb") as file:
+        boot = file.read(SECTOR)
+    with open(core_path, "rb") as file:
+        core = bytearray(file.read())
+    core += bytes(-len(core) % SECTOR)
+    sectors = len(core) // SECTOR
+    if sectors >= START:
+        raise Failure("GRUB does not fit before the partition")
+    struct.pack_into("<QHH", core, SECTOR - 12, 2, sectors - 1, 0x820)
+    disk.seek(0)
+    disk.write(boot[:440])
+    disk.seek(SECTOR)
+    disk.write(core)
+
+
+def make_disk(path, size, files, place):
+    with open(path, "wb") as disk:
+        disk.truncate(size << 20)
+        embed_grub(disk, place)
+        disk.seek(440)
+        disk.write(struct.pack("<IH", int(SERIAL, 16), 0))
+        disk.write(partition_entry((size << 20) // SECTOR - START).ljust(64, b"\0") + b"\x55\xaa")
+    volume = "%s@@%d" % (path, START * SECTOR)
+    run("mformat", "-i", volume, "-F", "-c", "1", "-N", SERIAL, "-v", "CUPEL", "-H", str(START),
+        "-T", str((size << 20) // SECTOR - START), "-h", "255", "-s", "63", "::")
+    made = set()
+    for name, source in sorted(files.items()):
+        parts = name.split("/")[:-1]
+        for n in range(len(parts)):
+            directory = "/".join(parts[:n + 1])
+            if directory not in made:
+                run("mmd", "-i", volume, "::/" + directory)
+                made.add(directory)
+        run("mcopy", "-i", volume, source, "::/" + name)
+
+
+def write(out, words, archives, size):
+    for path in archives.values():
+        archive.check(path)
+    unfinished = out + ".unfinished"
+    with tempfile.TemporaryDirectory(prefix="cupel-disk-") as place:
+        files = contents(place, words, archives)
+        needed = sum(os.path.getsize(path) for path in files.values())
+        if needed > (size - 8) << 20:
+            raise Failure("%d MiB are to go onto a disk of %d: --size" % (needed >> 20, size))
+        try:
+            make_disk(unfinished, size, files, place)
+            os.replace(unfinished, out)
+        except OSError as error:
+            raise Failure("%s: %s" % (out, error.strerror)) from error
+        finally:
+            if os.path.exists(unfinished):
+                os.unlink(unfinished)
+
+
+# --- The command ------------------------------------------------------------------------------------
+def parse(words):
+    options = {"--arm64": None, "--x86": None, "--size": "64"}
+    plain, rest = [], list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in options:
+            if not rest:
+                raise Usage("%s needs a value" % word)
+            options[word] = rest.pop(0)
+        elif word.startswith("--"):
+            raise Usage("unknown option '%s'" % word)
+        else:
+            plain.append(word)
+    if not plain:
+        raise Usage("disk into which file?")
+    if not re.fullmatch(r"\d{1,6}", options["--size"]) or not MIN_SIZE <= int(options["--size"]) <= MAX_SIZE:
+        raise Usage("--size is a number of MiB from %d to %d" % (MIN_SIZE, MAX_SIZE))
+    return plain[0], plain[1:], options
+
+
+def main(words):
+    out, line, options = parse(words)
+    build.setup()
+    for tool in ("mformat", "grub-mkimage"):
+        if not shutil.which(tool):
+            raise Failure("%s is not installed: ./cupel setup" % tool)
+    for arch in ARCHES:
+        build.image(arch)
+    archives = {arch: options["--" + arch] or image_of(arch, "guests.cpio") for arch in ARCHES}
+    for path in archives.values():
+        if not os.path.isfile(path):
+            raise Failure("%s is no file" % path)
+    write(out, line, archives, int(options["--size"]))
+    print("%s: %s MiB; command line: %s" % (out, options["--size"], " ".join(line) or "(none: the monitor)"))
