@@ -6,6 +6,7 @@
  */
 #include "efi.h"
 
+#include <cupel/arch.h>
 #include <efi.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 	{ 0x5568e427, 0x68fc, 0x4f3d, { 0xac, 0x74, 0xca, 0x55, 0x52, 0x31, 0xcc, 0x68 } }
 
 #define ARCHIVE_NAME "guests.cpio"
+/* On a disk for both architectures, whose applications are in one directory (3.5.1.1). */
+#define ARCHIVE_NAME_ARCH "guests-" ARCH_NAME ".cpio"
 #define CMDLINE_NAME "cupel.cmdline"
 #define MAX_PATH     512
 
@@ -347,6 +350,9 @@ static u64 read_archive(const struct efi_stub *s, const struct place *place)
 		return status;
 	if (initrd_word((const char *)s->info->cmdline, name))
 		return load_file(s, place, name, true);
+	status = load_file(s, place, ARCHIVE_NAME_ARCH, false);
+	if (status || s->info->archive)
+		return status;
 	return load_file(s, place, ARCHIVE_NAME, false);
 }
 
