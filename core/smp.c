@@ -87,6 +87,8 @@ static const char *start_error(int err)
 	case -EIO: return "it has stopped on its way";
 	case -ENOMEM: return "no memory for it";
 	case -ERANGE: return "the interrupt controller can't address it";
+	case -ENXIO: return "the interrupt controller does not know it";
+	case -EOPNOTSUPP: return "firmware has no way to start it";
 	default: return "firmware refuses";
 	}
 }

@@ -188,6 +188,16 @@ static int read_all(paddr_t fdt, u32 how, const char **what, const char **why)
 	return err ? err : keep_memory(why);
 }
 
+static void warn_of_parked(void)
+{
+	u32 parked = 0;
+
+	for (u32 i = 0; i < platform.nr_cpus; i++)
+		parked += platform.cpus[i].method == CPU_METHOD_PARKING;
+	if (parked)
+		printk("ACPI: no PSCI, and the parking protocol is not spoken: other CPUs stay off\n");
+}
+
 void boot_firmware(paddr_t info, u32 how)
 {
 	const char *what, *why;
@@ -197,6 +207,7 @@ void boot_firmware(paddr_t info, u32 how)
 	boot_console_cmdline();
 	if (err)
 		cannot_start("%s: %s", what, why);
+	warn_of_parked();
 	if (acpi_word("force") && !platform.rsdp)
 		printk("acpi=force: there is none; using the device tree\n");
 }

@@ -59,6 +59,8 @@ static void read_gicc(struct platform *p, const u8 *e)
 
 	if (!(flags & (GICC_ENABLED | GICC_ONLINE_CAPABLE)))
 		return;
+	if (cpu.method == CPU_METHOD_PARKING)
+		cpu.enabled = false;
 	acpi_add_cpu(p, &cpu);
 	set_range(&g->cpu_if, fw_get64(e, GICC_BASE), GICV2_CPU_SIZE);
 	set_range(&g->vcpu_if, fw_get64(e, GICC_GICV), GICV2_CPU_SIZE);

@@ -359,9 +359,21 @@ static int read_cpus(struct reader *r)
 
 /* --- What the loader chose ------------------------------------------------------------------ */
 
-static int read_initrd(struct reader *r, int chosen)
+static bool in_ram(const struct platform *p, u64 base, u64 size)
+{
+	for (u32 i = 0; i < p->nr_mem; i++) {
+		if (base >= p->mem[i].base && size <= p->mem[i].size &&
+		    base - p->mem[i].base <= p->mem[i].size - size)
+			return true;
+	}
+	return false;
+}
+
+/* Before the reservations: loaders put it into one of them, too. */
+static int read_initrd(struct reader *r)
 {
 	struct platform *p = r->p;
+	int chosen = fdt_path_offset(r->fdt, "/chosen");
 	u64 start, end;
 
 	if (p->nr_modules || !read_address(r, chosen, "linux,initrd-start", &start) ||
@@ -369,6 +381,8 @@ static int read_initrd(struct reader *r, int chosen)
 		return 0;
 	if (end < start)
 		return bad(r, -EINVAL, "an initrd that ends before it starts");
+	if (!in_ram(p, start, end - start))
+		return bad(r, -EINVAL, "an initrd that is not in RAM");
 	p->modules[p->nr_modules++] = (struct module){ .base = start, .size = end - start };
 	return reserve(r, start, end - start);
 }
@@ -456,14 +470,9 @@ static int read_chosen(struct reader *r)
 
 	if (chosen < 0)
 		return 0;
-	/* The console first: it is where the other complaints are printed. */
 	node = console_node(r, chosen);
 	err = node >= 0 ? read_uart(r, node) : 0;
-	if (!err)
-		err = read_cmdline(r, chosen);
-	if (!err)
-		err = read_initrd(r, chosen);
-	return err;
+	return err ? err : read_cmdline(r, chosen);
 }
 
 /* --- Interrupt controller, timer, PSCI ------------------------------------------------------ */
@@ -601,25 +610,30 @@ static void read_machine(struct reader *r)
 	r->p->firmware = r->p->firmware ? "efi+fdt" : "fdt";
 }
 
-/* The order matters: RAM before what is cut out of it, the GIC before what names its interrupts. */
+/*
+ * The order matters: first where complaints are printed and how the machine ends, RAM before what is cut
+ * out of it, the GIC before what names its interrupts.
+ */
 static int read_tree(struct reader *r)
 {
-	int err = read_memory(r);
+	int err;
 
+	find_devices(r);
+	read_psci(r);
+	err = read_chosen(r);
 	if (!err)
-		err = read_chosen(r);
+		err = read_memory(r);
+	if (!err)
+		err = read_initrd(r);
 	if (!err)
 		err = read_reservations(r);
 	if (!err)
 		err = read_cpus(r);
-	if (err)
-		return err;
-	find_devices(r);
-	err = read_gic(r);
+	if (!err)
+		err = read_gic(r);
 	if (err)
 		return err;
 	read_timer(r);
-	read_psci(r);
 	read_machine(r);
 	return 0;
 }

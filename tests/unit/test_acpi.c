@@ -15,71 +15,14 @@
 #include <cupel/errno.h>
 #include <cupel/platform.h>
 
-#define BASE 0xe0000 /* where a BIOS keeps the RSDP */
-#define SIZE 0x10000
-#define RSDP BASE
-#define RSDT (BASE + 0x100)
-#define XSDT (BASE + 0x200)
-#define MADT (BASE + 0x400)
+#include "acpi_rig.h"
+
 #define FADT (BASE + 0x8000)
 #define HPET (BASE + 0x8200)
 #define SPCR (BASE + 0x8300)
 #define DSDT (BASE + 0x8400)
 
-static u8 memory[SIZE], ebda[0x400];
-static u64 memory_end; /* nothing at or above */
-static struct platform p;
-static const char *why;
-
-static u8 *at(paddr_t pa)
-{
-	return memory + (pa - BASE);
-}
-
-static void put(paddr_t pa, u64 value, u32 bytes)
-{
-	for (u32 i = 0; i < bytes; i++)
-		at(pa)[i] = (u8)(value >> (8 * i));
-}
-
-static u32 length_of(paddr_t pa)
-{
-	return at(pa)[4] | at(pa)[5] << 8;
-}
-
-static void mend(paddr_t pa, u32 len, u32 sum_at)
-{
-	u8 sum = 0;
-
-	at(pa)[sum_at] = 0;
-	for (u32 i = 0; i < len; i++)
-		sum = (u8)(sum + at(pa)[i]);
-	at(pa)[sum_at] = (u8)-sum;
-}
-
-static void mend_table(paddr_t pa)
-{
-	mend(pa, length_of(pa), 9);
-}
-
-static void begin_table(paddr_t pa, const char *sig, u32 len)
-{
-	memcpy(at(pa), sig, 4);
-	put(pa + 4, len, 4);
-	memcpy(at(pa) + 10, "MAKER BOARD   ", 14);
-}
-
-/* One entry at the end of the MADT. */
-static void add_entry(u8 type, const u8 *body, u32 body_len)
-{
-	u32 len = length_of(MADT);
-
-	at(MADT)[len] = type;
-	at(MADT)[len + 1] = (u8)(body_len + 2);
-	memcpy(at(MADT) + len + 2, body, body_len);
-	put(MADT + 4, len + body_len + 2, 4);
-	mend_table(MADT);
-}
+static u8 ebda[0x400];
 
 static void add_lapic(u8 uid, u8 id, u8 flags)
 {
@@ -123,31 +66,12 @@ static void make_uart(void)
 	mend_table(HPET);
 }
 
-static void make_root(paddr_t pa, const char *sig, u32 width)
+static void make_tables(void)
 {
 	static const u32 tables[] = { FADT, MADT, HPET, SPCR };
 
-	begin_table(pa, sig, 36 + 4 * width);
-	for (u32 i = 0; i < ARRAY_SIZE(tables); i++)
-		put(pa + 36 + i * width, tables[i], width);
-	mend_table(pa);
-}
-
-static void make_tables(void)
-{
-	memset(memory, 0, sizeof(memory));
 	memset(ebda, 0, sizeof(ebda));
-	memset(&p, 0, sizeof(p));
-	memory_end = BASE + SIZE;
-	memcpy(at(RSDP), "RSD PTR ", 8);
-	at(RSDP)[15] = 2;
-	put(RSDP + 16, RSDT, 4);
-	put(RSDP + 20, 36, 4);
-	put(RSDP + 24, XSDT, 8);
-	mend(RSDP, 20, 8);
-	mend(RSDP, 36, 32);
-	make_root(RSDT, "RSDT", 4);
-	make_root(XSDT, "XSDT", 8);
+	make_roots(tables, ARRAY_SIZE(tables));
 	make_fadt();
 	make_uart();
 	begin_table(MADT, "APIC", 44);
@@ -163,9 +87,7 @@ static const void *phys(void *ctx, paddr_t pa, size_t len)
 		return ebda + (pa - 0x9fc00);
 	if (pa == 0x40e && len == 2)
 		return "\xc0\x9f";
-	if (pa < BASE || pa > memory_end || len > memory_end - pa)
-		return NULL;
-	return at(pa);
+	return rig_phys(ctx, pa, len);
 }
 
 static const struct acpi_access access = { phys, NULL };
@@ -271,15 +193,7 @@ static void lapic_address_override(void **state)
 	assert_int_equal(p.x86.lapic_base, 0x1fee00000);
 }
 
-/* One damage each: a byte at a place; tables are mended afterwards unless their sum is the damage. */
-static const struct damage {
-	const char *what;
-	paddr_t at;
-	u8 value;
-	paddr_t mend;
-	int err;
-	const char *why;
-} damages[] = {
+static const struct damage damages[] = {
 	{ "RSDP signature", RSDP, 'X', 0, -EINVAL, "no RSDP" },
 	{ "RSDP sum", RSDP + 9, 0xaa, 0, -EINVAL, "no RSDP" },
 	{ "XSDT sum: the RSDT serves", XSDT + 10, 0xaa, 0, 0, "" },
@@ -310,10 +224,7 @@ static void damage_is_reported(void **state)
 		const struct damage *d = &damages[i];
 
 		make_tables();
-		*at(d->at) = d->value;
-		if (d->mend)
-			mend_table(d->mend);
-		print_message("%s\n", d->what);
+		do_damage(d);
 		assert_int_equal(read_tables(), d->err);
 		if (d->err)
 			assert_string_equal(why, d->why);
