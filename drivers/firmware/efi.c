@@ -31,17 +31,12 @@ static bool usable(const u8 *d)
 	       (attr & (MEMORY_WB | MEMORY_SP)) == MEMORY_WB;
 }
 
-static int read_map(const struct acpi_access *a, const struct efi_info *info, struct platform *p,
-		    const char **why)
+int fw_add_efi_map(struct platform *p, const u8 *map, u64 size, u64 desc_size, const char **why)
 {
-	const u8 *map = info->memmap_size > MAP_MAX ?
-				NULL :
-				a->phys(a->ctx, info->memmap, info->memmap_size);
-
-	*why = "the EFI memory map is out of reach";
-	if (!map || info->desc_size < DESC_SIZE || info->desc_size > DESC_MAX)
+	*why = "EFI memory map entries of a wrong size";
+	if (desc_size < DESC_SIZE || desc_size > DESC_MAX)
 		return -EINVAL;
-	for (u64 at = 0; at + DESC_SIZE <= info->memmap_size; at += info->desc_size) {
+	for (u64 at = 0; at + DESC_SIZE <= size; at += desc_size) {
 		const u8 *d = map + at;
 		u64 start = fw_get64(d, DESC_START), pages = fw_get64(d, DESC_PAGES);
 
@@ -50,6 +45,17 @@ static int read_map(const struct acpi_access *a, const struct efi_info *info, st
 	}
 	*why = "the EFI memory map has no memory";
 	return p->nr_mem ? 0 : -EINVAL;
+}
+
+static int read_map(const struct acpi_access *a, const struct efi_info *info, struct platform *p,
+		    const char **why)
+{
+	const u8 *map = info->memmap_size > MAP_MAX ?
+				NULL :
+				a->phys(a->ctx, info->memmap, info->memmap_size);
+
+	*why = "the EFI memory map is out of reach";
+	return map ? fw_add_efi_map(p, map, info->memmap_size, info->desc_size, why) : -EINVAL;
 }
 
 /* The archive lies in what the map calls ours: that it is kept is its owner's part, as with other modules. */

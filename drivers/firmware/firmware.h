@@ -28,6 +28,9 @@ int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64
 /* -E2BIG when it is longer than CMDLINE_MAX, -EINVAL when out of reach. */
 int fw_copy_cmdline(const struct acpi_access *a, struct platform *p, paddr_t pa, const char **why);
 
+/* efi.c. Adds what is RAM of an EFI memory map; -EINVAL when its entries can't be or there is none. */
+int fw_add_efi_map(struct platform *p, const u8 *map, u64 size, u64 desc_size, const char **why);
+
 /* multiboot.c. Takes the first word off the command line: loaders put the image's name there. */
 void fw_drop_word(struct platform *p);
 

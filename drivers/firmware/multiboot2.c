@@ -21,19 +21,23 @@
 #define TAG_EFI64	 12 /* system table */
 #define TAG_RSDP_OLD	 14 /* a copy of the ACPI 1.0 root pointer */
 #define TAG_RSDP	 15 /* of that of ACPI 2.0 and later */
+#define TAG_EFI_MEMMAP	 17 /* size of an entry, version, entries as in UEFI 2.10, 7.2.3 */
+#define TAG_EFI_RUNNING	 18 /* boot services have not ended: memory may be firmware's still */
 #define MEMMAP_RAM	 1
+
+struct tag {
+	paddr_t pa; /* of the data behind type and size */
+	const u8 *data; /* NULL: there is no such tag */
+	u32 size;
+};
 
 struct reader {
 	const struct acpi_access *a;
 	struct platform *p;
 	const char *why;
 	u64 upper_memory; /* KiB from 1 MiB on; used when there is no map */
-};
-
-struct tag {
-	paddr_t pa; /* of the data behind type and size */
-	const u8 *data;
-	u32 size;
+	struct tag memmap, efi_memmap;
+	bool efi_running;
 };
 
 static int bad(struct reader *r, const char *why)
@@ -66,16 +70,19 @@ static int read_memory(struct reader *r, const struct tag *t)
 
 static int read_memmap(struct reader *r, const struct tag *t)
 {
-	u32 step = fw_get32(t->data, 0);
+	r->memmap = *t;
+	return 0;
+}
 
-	if (step < 20)
-		return bad(r, "Multiboot 2 memory map entry of a wrong size");
-	for (u32 at = 8; step <= t->size - at; at += step) {
-		const u8 *e = t->data + at;
+static int read_efi_memmap(struct reader *r, const struct tag *t)
+{
+	r->efi_memmap = *t;
+	return 0;
+}
 
-		if (fw_get32(e, 16) == MEMMAP_RAM)
-			fw_add_ram(r->p, fw_get64(e, 0), fw_get64(e, 8));
-	}
+static int read_efi_running(struct reader *r, const struct tag *t)
+{
+	r->efi_running = true;
 	return 0;
 }
 
@@ -101,10 +108,15 @@ static const struct {
 	u32 type, min_size;
 	int (*read)(struct reader *r, const struct tag *t);
 } known[] = {
-	{ TAG_CMDLINE, 1, read_cmdline }, { TAG_MODULE, 8, read_module },
-	{ TAG_MEMORY, 8, read_memory },	  { TAG_MEMMAP, 8, read_memmap },
-	{ TAG_EFI64, 8, read_efi64 },	  { TAG_RSDP_OLD, 20, read_rsdp_old },
+	{ TAG_CMDLINE, 1, read_cmdline },
+	{ TAG_MODULE, 8, read_module },
+	{ TAG_MEMORY, 8, read_memory },
+	{ TAG_MEMMAP, 8, read_memmap },
+	{ TAG_EFI64, 8, read_efi64 },
+	{ TAG_RSDP_OLD, 20, read_rsdp_old },
 	{ TAG_RSDP, 36, read_rsdp },
+	{ TAG_EFI_MEMMAP, 8, read_efi_memmap },
+	{ TAG_EFI_RUNNING, 0, read_efi_running },
 };
 
 static int read_tag(struct reader *r, u32 type, const struct tag *t)
@@ -142,6 +154,39 @@ static int read_tags(struct reader *r, paddr_t pa, const u8 *info, u32 total)
 	return bad(r, "Multiboot 2 information without an end");
 }
 
+static int add_memmap(struct reader *r, const struct tag *t)
+{
+	u32 step = fw_get32(t->data, 0);
+
+	if (step < 20)
+		return bad(r, "Multiboot 2 memory map entry of a wrong size");
+	for (u32 at = 8; step <= t->size - at; at += step) {
+		const u8 *e = t->data + at;
+
+		if (fw_get32(e, 16) == MEMMAP_RAM)
+			fw_add_ram(r->p, fw_get64(e, 0), fw_get64(e, 8));
+	}
+	return 0;
+}
+
+/* Firmware's own map says more than what a loader makes of it: what is slow, or set aside. */
+static int add_memory(struct reader *r)
+{
+	const struct tag *efi = &r->efi_memmap;
+	int err = 0;
+
+	if (efi->data && !r->efi_running)
+		return fw_add_efi_map(r->p, efi->data + 8, efi->size - 8, fw_get32(efi->data, 0),
+				      &r->why);
+	if (r->memmap.data)
+		err = add_memmap(r, &r->memmap);
+	else
+		fw_add_ram(r->p, MIB(1), KIB(r->upper_memory));
+	if (!err && !r->p->nr_mem)
+		return bad(r, "Multiboot 2 information without memory");
+	return err;
+}
+
 int multiboot2_read_platform(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			     const char **why)
 {
@@ -158,11 +203,8 @@ int multiboot2_read_platform(const struct acpi_access *a, paddr_t pa, struct pla
 		return -EINVAL;
 	p->firmware = "multiboot2";
 	err = read_tags(&r, pa, info, total);
+	if (!err)
+		err = add_memory(&r);
 	*why = r.why;
-	if (err)
-		return err;
-	if (!p->nr_mem)
-		fw_add_ram(p, MIB(1), KIB(r.upper_memory));
-	*why = "Multiboot 2 information without memory";
-	return p->nr_mem ? 0 : -EINVAL;
+	return err;
 }

@@ -257,6 +257,47 @@ static void multiboot2_makes_do(void **state)
 	assert_int_equal(p.rsdp, OLD_TAG + 8);
 }
 
+/* UEFI 2.10, 7.2.3: type, start, pages, attributes (8: can be cached). */
+static void efi_range(u32 n, u32 type, u64 start, u64 pages)
+{
+	paddr_t at = tags_end + 16 + n * 48;
+
+	put(at, type, 4);
+	put(at + 8, start, 8);
+	put(at + 24, pages, 8);
+	put(at + 32, 8, 8);
+}
+
+/* The EFI map tells more, and only then. */
+static void multiboot2_prefers_efi(void **state)
+{
+	make_multiboot2();
+	put(tags_end + 8, 48, 4);
+	efi_range(0, 7, 0x100000, 0x10); /* free */
+	efi_range(1, 4, 0x200000, 0x10); /* was boot services' */
+	efi_range(2, 6, 0x300000, 0x10); /* is runtime services' */
+	multiboot2_tag(17, 8 + 3 * 48);
+	assert_int_equal(read_multiboot2(), 0);
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[0].base, 0x100000);
+	assert_int_equal(p.mem[0].size, 0x10000);
+	assert_int_equal(p.mem[1].base, 0x200000);
+	memset(&p, 0, sizeof(p));
+	multiboot2_tag(18, 0);
+	assert_int_equal(read_multiboot2(), 0);
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[1].size, 0x7f00000);
+}
+
+static void multiboot2_broken_efi(void **state)
+{
+	make_multiboot2();
+	put(tags_end + 8, 39, 4);
+	multiboot2_tag(17, 8 + 48);
+	assert_int_equal(read_multiboot2(), -EINVAL);
+	assert_string_equal(why, "EFI memory map entries of a wrong size");
+}
+
 static const struct damage multiboot2_damages[] = {
 	{ INFO, 15, 4, -EINVAL, "Multiboot 2 information out of reach" },
 	{ INFO, SIZE, 4, -EINVAL, "Multiboot 2 information out of reach" },
@@ -477,6 +518,8 @@ int main(void)
 		cmocka_unit_test(damaged_multiboot),
 		cmocka_unit_test(multiboot2_is_read),
 		cmocka_unit_test(multiboot2_makes_do),
+		cmocka_unit_test(multiboot2_prefers_efi),
+		cmocka_unit_test(multiboot2_broken_efi),
 		cmocka_unit_test(damaged_multiboot2),
 		cmocka_unit_test(pvh_is_read),
 		cmocka_unit_test(damaged_pvh),
