@@ -25,7 +25,8 @@ config.txt once its firmware has been copied there. docs/booting.md says what is
 SECTOR = 512
 START = 2048  # sector at which the partition begins: 1 MiB, as partitioning tools have it
 FAT32_LBA = 0x0c  # partition type; a Raspberry Pi's ROM takes it too, which an ESP's 0xef it does not
-MIN_SIZE, MAX_SIZE = 48, 65536
+MIN_SIZE, MAX_SIZE = 48, 65536  # FAT32 begins at 32 MiB
+SPARE_MIB = 8  # what comes before the partition, the file system's own tables, ends of files
 # Nothing of the time or the machine it is made at is in it.
 ENV = {"SOURCE_DATE_EPOCH": "315532800", "TZ": "UTC", "MTOOLS_SKIP_CHECK": "1", "LC_ALL": "C.UTF-8"}
 SERIAL = "43757065"
@@ -150,15 +151,19 @@ def make_disk(path, size, files, place):
         run("mcopy", "-i", volume, source, "::/" + name)
 
 
+def check_room(files, size):
+    needed = sum(os.path.getsize(path) for path in files.values())
+    if needed > (size - SPARE_MIB) << 20:
+        raise Failure("%d MiB are to go onto a disk of %d: --size" % ((needed >> 20) + 1, size))
+
+
 def write(out, words, archives, size):
     for path in archives.values():
         archive.check(path)
     unfinished = out + ".unfinished"
     with tempfile.TemporaryDirectory(prefix="cupel-disk-") as place:
         files = contents(place, words, archives)
-        needed = sum(os.path.getsize(path) for path in files.values())
-        if needed > (size - 8) << 20:
-            raise Failure("%d MiB are to go onto a disk of %d: --size" % (needed >> 20, size))
+        check_room(files, size)
         try:
             make_disk(unfinished, size, files, place)
             os.replace(unfinished, out)
