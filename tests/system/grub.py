@@ -26,13 +26,14 @@ menuentry cupel {
 """
 
 
-def disc(directory, words, command="multiboot", image=None, firmware="bios"):
+def disc(directory, words, command="multiboot", image=None, firmware="bios",
+         archive="guests.cpio"):
     """Path of an ISO image for that firmware: GRUB starts Cupel by `command`, one of ARCHIVE."""
     platform, modules = PLATFORMS[firmware]
     for name in NEEDS:
         if not shutil.which(name):
             pytest.skip("%s is not installed: ./cupel setup" % name)
-    what = machine.Machine("x86", append=words, image=image)
+    what = machine.Machine("x86", append=words, image=image, archive=archive)
     tree = os.path.join(directory, "disc")
     os.makedirs(os.path.join(tree, "boot/grub"))
     shutil.copy(what.image_path(), os.path.join(tree, "boot/cupel"))

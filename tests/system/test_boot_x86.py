@@ -2,10 +2,9 @@
 """Every way into the x86 image, each to the end of a short experiment: the same rows come out, and what
 the loader had to say has arrived (words, archive, memory, ACPI's root pointer, the other CPU)."""
 
-import os
-
 import conftest
 import pytest
+from archives import archive
 from front import machine
 from ways_x86 import way
 
@@ -52,3 +51,24 @@ def test_way_in(name, board, tmp_path, pvh_rows):
     firmware, fields = WAYS[name]
     booted = start(way(tmp_path, append=EXPERIMENT, machine_type=board, **fields))
     booted.check(rows(booted, firmware) == pvh_rows, "other rows than by PVH")
+
+
+# RAM on both sides of a hole that reaches from 128 MiB to 4 GiB; the VM's only fits beyond it.
+HOLE = {"machine_type": "q35,max-ram-below-4g=128M", "memory": 640}
+CONF = "[vm big]\nkernel = hello.elf\nmemory = 400M\n"
+
+
+def big_vm(tmp_path, image, **fields):
+    path = archive(str(tmp_path), "x86", CONF, ["hello"])
+    return start(way(tmp_path, image, "vm", archive=path, **HOLE, **fields))
+
+
+@pytest.mark.parametrize("name", ("multiboot", "linux", "grub-multiboot2", "uefi-kernel"))
+def test_memory_above_4_gib(name, tmp_path):
+    big_vm(tmp_path, **WAYS[name][1]).well().says("400 MiB of RAM").never_says("left out").all_ok()
+
+
+def test_memory_out_of_reach_is_told_of(tmp_path):
+    """Without 1 GiB pages the first map ends at 4 GiB."""
+    booted = big_vm(tmp_path, "cupel.elf", cpu="max,-pdpe1gb")
+    booted.says("512 MiB of RAM beyond 4 GiB are left out").never_says("400 MiB of RAM")

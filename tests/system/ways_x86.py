@@ -38,7 +38,7 @@ class Way(machine.Machine):
             argv += ["-drive", drive % ("on", OVMF % "CODE"), "-drive", drive % ("off", self.vars())]
         if self.media == "disc":
             argv += ["-cdrom", grub.disc(self.directory_of_media, self.words(), self.command, self.image,
-                                         self.firmware)]
+                                         self.firmware, self.archive)]
         elif self.media == "disk":
             argv += ["-drive", "format=raw,file=fat:rw:" + self.disk()]
         else:
