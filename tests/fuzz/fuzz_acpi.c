@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ACPI tables. The input is the machine's memory from MEMORY_BASE, where the RSDP is. What the parser
- * asks for it gets as a copy of just that length, so that a read past it is seen. Most mutations get
+ * ACPI tables, read as a PC's and as those of an arm64 machine. The input is the machine's memory from
+ * MEMORY_BASE, where the RSDP is. What the parser asks for it gets as a copy of just that length, so that a read past it is seen. Most mutations get
  * their checksums mended, or nothing would ever get past them.
  */
 #include "fuzz.h"
@@ -83,21 +83,31 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max_size, unsigned 
 	return size;
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+typedef int (*reader)(const struct acpi_access *a, paddr_t rsdp, struct platform *p,
+		      const char **why);
+
+static void read_with(reader read, struct memory *m)
 {
-	struct memory m = { .data = data, .size = size };
-	struct acpi_access access = { .phys = phys, .ctx = &m };
+	struct acpi_access access = { .phys = phys, .ctx = m };
 	const char *why = NULL;
 	int err;
 
 	memset(&read_into, 0, sizeof(read_into));
-	err = acpi_read_x86(&access, MEMORY_BASE, &read_into, &why);
+	err = read(&access, MEMORY_BASE, &read_into, &why);
 	FUZZ_CHECK(err <= 0);
 	if (err)
 		FUZZ_CHECK(why && *why);
 	else
 		check_platform(&read_into);
-	while (m.copies)
-		free(m.copy[--m.copies]);
+	while (m->copies)
+		free(m->copy[--m->copies]);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct memory m = { .data = data, .size = size };
+
+	read_with(acpi_read_x86, &m);
+	read_with(acpi_read_arm, &m);
 	return 0;
 }
