@@ -172,6 +172,8 @@ bool console_interrupted(void)
 	take_input();
 	was = input.interrupted;
 	input.interrupted = false;
+	if (was && input.tail != input.head && input.byte[input.tail] == CONSOLE_INTERRUPT)
+		input.tail++;
 	console_leave(flags, locked);
 	return was;
 }

@@ -193,12 +193,12 @@ static void run_group(struct group *g)
 	waiting_cpu = cpu_id();
 	g->timer.fn = time_is_up;
 	soft_timer_arm(&g->timer, arch_counter() + ns_to_ticks(g->timeout_s * NSEC_PER_SEC));
-	g->look.fn = look_at_console;
-	if (console_input_on())
-		soft_timer_arm(&g->look, arch_counter());
 	say_how_long_it_took();
 	for (u32 i = 0; i < g->count; i++)
 		vm_start(g->vm[i]);
+	g->look.fn = look_at_console;
+	if (console_input_on())
+		soft_timer_arm(&g->look, arch_counter());
 	sched_loop_until(group_stopped, g);
 	soft_timer_cancel(&g->timer);
 	soft_timer_cancel(&g->look);

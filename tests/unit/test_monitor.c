@@ -435,7 +435,10 @@ static void input(void **state)
 	give("gone\003kept");
 	assert_true(console_interrupted());
 	assert_false(console_interrupted());
-	expect_input("\003kept");
+	expect_input("kept");
+	give("a\003b");
+	expect_input("\003b");
+	assert_true(console_interrupted());
 	memset(many, 'x', sizeof(many));
 	many[sizeof(many) - 1] = '\0';
 	give(many);
