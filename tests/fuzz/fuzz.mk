@@ -4,11 +4,13 @@
 
 FUZZ := build/host-fuzz
 FUZZ_CC ?= clang
-FUZZ_TARGETS := fdt acpi archive cmdline conf elf
+FUZZ_TARGETS := fdt acpi loaders archive cmdline conf elf
 
 # The code under test, and what it cannot be linked without.
 FUZZ_SRCS_fdt := drivers/firmware/fdt.c core/platform.c tests/fuzz/platform_check.c
-FUZZ_SRCS_acpi := $(wildcard drivers/firmware/acpi*.c) core/platform.c tests/fuzz/platform_check.c
+FUZZ_SRCS_acpi := $(wildcard drivers/firmware/acpi*.c) core/platform.c tests/fuzz/platform_check.c tests/fuzz/memory.c
+FUZZ_SRCS_loaders := $(addprefix drivers/firmware/,multiboot.c multiboot2.c pvh.c linux.c efi.c firmware.c) \
+	core/platform.c tests/fuzz/platform_check.c tests/fuzz/memory.c
 FUZZ_SRCS_archive := core/archive.c
 FUZZ_SRCS_cmdline := core/config.c
 FUZZ_SRCS_conf := core/config.c core/vm_config.c

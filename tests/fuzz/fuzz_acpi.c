@@ -1,41 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * ACPI tables, read as a PC's and as those of an arm64 machine. The input is the machine's memory from
- * MEMORY_BASE, where the RSDP is. What the parser asks for it gets as a copy of just that length, so that a read past it is seen. Most mutations get
- * their checksums mended, or nothing would ever get past them.
+ * MEMORY_BASE, where the RSDP is. Most mutations get their checksums mended, or nothing would ever get
+ * past them.
  */
 #include "fuzz.h"
-#include "platform_check.h"
+#include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MEMORY_BASE 0xe0000 /* where a BIOS keeps an RSDP; address 0 means there is none */
-#define MAX_COPIES  4096
-
-struct memory {
-	const u8 *data;
-	size_t size;
-	void *copy[MAX_COPIES];
-	u32 copies;
-};
-
-static struct platform read_into;
-
-static const void *phys(void *ctx, paddr_t pa, size_t len)
-{
-	struct memory *m = ctx;
-	void *copy;
-
-	if (pa < MEMORY_BASE)
-		return NULL;
-	pa -= MEMORY_BASE;
-	if (pa > m->size || len > m->size - pa || m->copies == MAX_COPIES)
-		return NULL;
-	copy = fuzz_copy(m->data + pa, len);
-	m->copy[m->copies++] = copy;
-	return copy;
-}
 
 /* ACPI 6.5, 5.2.6: signature, length at 4, checksum at 9; the bytes of a table sum up to 0. */
 static void mend_sum(u8 *table, size_t length, size_t at)
@@ -83,31 +57,11 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max_size, unsigned 
 	return size;
 }
 
-typedef int (*reader)(const struct acpi_access *a, paddr_t rsdp, struct platform *p,
-		      const char **why);
-
-static void read_with(reader read, struct memory *m)
-{
-	struct acpi_access access = { .phys = phys, .ctx = m };
-	const char *why = NULL;
-	int err;
-
-	memset(&read_into, 0, sizeof(read_into));
-	err = read(&access, MEMORY_BASE, &read_into, &why);
-	FUZZ_CHECK(err <= 0);
-	if (err)
-		FUZZ_CHECK(why && *why);
-	else
-		check_platform(&read_into);
-	while (m->copies)
-		free(m->copy[--m->copies]);
-}
-
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct memory m = { .data = data, .size = size };
+	struct fuzz_memory m = { .base = MEMORY_BASE, .data = data, .size = size };
 
-	read_with(acpi_read_x86, &m);
-	read_with(acpi_read_arm, &m);
+	fuzz_read_platform(acpi_read_x86, &m, MEMORY_BASE);
+	fuzz_read_platform(acpi_read_arm, &m, MEMORY_BASE);
 	return 0;
 }
