@@ -14,7 +14,7 @@ enum irq_state { IRQ_STATE_PENDING, IRQ_STATE_ACTIVE, IRQ_STATE_MASKED };
 
 struct irq_desc;
 
-/* The chip's per-CPU state registers are write-one-to-set/clear and belong to the CPU that writes. */
+/* The per-CPU states of this chip are the writing CPU's own, and setting one changes no other: no lock needed. */
 #define IRQ_CHIP_PERCPU_STATE_LOCKLESS BIT32(0)
 
 struct irq_chip {

@@ -57,6 +57,7 @@ static void all_keys(void **state)
 	assert_int_equal(vm[0].pin[2], 5);
 	assert_string_equal(vm[0].cmdline, "x=1 y=2  z");
 	assert_int_equal(vm[0].irqchip, IRQCHIP_EXTERNAL);
+	assert_true(vm[0].irqchip_said);
 	assert_int_equal(vm[0].irqstate, IRQSTATE_LOCKED);
 	assert_int_equal(vm[0].wfi, WFI_NATIVE);
 }
@@ -69,6 +70,7 @@ static void defaults(void **state)
 	assert_int_equal(vm[0].memory, MIB(16));
 	assert_int_equal(vm[0].nr_pin, 0);
 	assert_int_equal(vm[0].irqchip, IRQCHIP_FULL);
+	assert_false(vm[0].irqchip_said);
 	assert_int_equal(vm[0].irqstate, IRQSTATE_PERCPU);
 	assert_int_equal(vm[0].wfi, WFI_TRAP);
 	assert_string_equal(vm[0].cmdline, "");
