@@ -11,7 +11,6 @@ import pytest
 
 from front import ROOT, machine
 
-UBOOT = ("-bios", "/usr/lib/u-boot/qemu_arm64/u-boot.bin")
 # Where the MMU comes on: the last instruction with it off, and whether it is on.
 SWITCH = {"arm64": ("mmu_switch", "$SCTLR_EL2 & 1"), "x86": ("long_mode_on", "$cr0 >> 31 & 1")}
 
@@ -162,12 +161,21 @@ def test_who_holds_a_lock(tmp_path):
     assert re.search(r"CPU 0 run_queue\.lock: held, 0 waiting by CPU 0, taken at core/sched\.c:\d+", said["locks"])
 
 
-def test_uboot_puts_it_where_it_likes(tmp_path):
-    """`cupel wait` finds the image at an address that nobody has named, before its MMU comes on."""
-    what = machine.Machine("arm64", append="vm=hello", extra=UBOOT)
-    said, text = gdb(what, tmp_path, "cupel wait\n" + across("arm64").replace("tbreak mmu_switch\ncontinue\n", ""))
+@pytest.mark.parametrize("firmware", ("u-boot", "uefi"))
+def test_firmware_puts_it_where_it_likes(tmp_path, firmware):
+    """`cupel wait` finds the image at an address that nobody has named, before its own MMU comes on."""
+    what = machine.Machine("arm64", append="vm=hello", firmware=firmware)
+    script = "cupel wait\n" + across("arm64").replace("tbreak mmu_switch\ncontinue\n", "")
+    said, text = gdb(what, tmp_path, script + "echo == again\\n\ncupel load\n")
     check_switch(said, "arm64")
-    assert re.search(r"the image is at 0x404", text), text
+    found = re.findall(r"the image is at (0x\w+)", text)
+    assert len(set(found)) == 1 and len(found) == 2 and found[0] != "0x40200000", text
+
+
+def test_x86_from_uefi(tmp_path):
+    """Firmware has used the MMU before: it goes off and on again at the image's own addresses."""
+    said, _ = gdb(machine.Machine("x86", append="vm=hello", firmware="uefi"), tmp_path, across("x86"))
+    check_switch(said, "x86")
 
 
 def test_an_error_is_the_exit_status(tmp_path):

@@ -30,6 +30,7 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --machine NAME   x86: q35 (default) or pc",
            "  --board NAME     arm64: one of docs/boards.md (%s)" % ", ".join(boards.BOARDS),
            "  --memory MIB     (default 1024)",
+           "  --firmware NAME  uefi, or u-boot (arm64), in place of QEMU's own loader",
            "  --build KIND     release (default), debug or ubsan; --host: release, debug, asan, tsan",
            "  --icount         one instruction is one tick of time: exact, but slow and no contention",
            "  --gdb            in gdb, stopped before the first instruction; `help cupel` there",
@@ -38,7 +39,7 @@ OPTIONS = ("  --json FILE      append each row as one JSON object a line ('-': s
            "  --timeout S      give up after S seconds (default 1800)")
 # What needs no guest that has code of its own.
 ON_HOST = ("evtchn", "invalidate", "locks", "reader")
-EMULATOR_ONLY = ("cpu", "gic", "machine", "board", "icount", "gdb", "gdb-batch", "gdb-wait")
+EMULATOR_ONLY = ("cpu", "gic", "machine", "board", "firmware", "icount", "gdb", "gdb-batch", "gdb-wait")
 DEBUGGED = ("gdb", "gdb-batch", "gdb-wait")
 
 
@@ -70,7 +71,7 @@ class Request:
         self.arch = None
         self.words = []
         self.options = {"cpus": 0, "memory": 1024, "timeout": 1800, "cpu": None, "gic": None,
-                        "machine": None, "board": None, "build": "release", "json": None,
+                        "machine": None, "board": None, "firmware": None, "build": "release", "json": None,
                         "icount": False, "gdb": False, "gdb-batch": None, "gdb-wait": False, "host": False}
 
     def read(self, words):
@@ -153,7 +154,7 @@ class Request:
             self.check_host()
             return
         if o["board"]:
-            check_board(o["board"], self.arch, o["cpu"] or o["gic"] or o["machine"])
+            check_board(o["board"], self.arch, o["cpu"] or o["gic"] or o["machine"] or o["firmware"])
         else:
             o["cpus"] = o["cpus"] or (1 if o["icount"] else 4)
         if o["gic"] and self.arch != "arm64":
@@ -166,6 +167,7 @@ class Request:
         if o["build"] not in ("release", "debug", "ubsan"):
             raise Usage("--build is release, debug or ubsan, not '%s'" % o["build"])
         check_script(o)
+        check_firmware(o["firmware"], self.arch)
         if o["gic"] == "2" and o["cpus"] > 8:
             raise Usage("a GICv2 machine has at most 8 CPUs")
 
@@ -194,7 +196,7 @@ class Request:
             return machine.Machine.of_board(o["board"], o["cpus"], **common).for_bench(*words, *self.words)
         what = machine.Machine(arch=self.arch, cpus=o["cpus"], memory=o["memory"], cpu=o["cpu"],
                                machine=o["machine"], gic=o["gic"] or "3", icount=o["icount"],
-                               build=o["build"])
+                               build=o["build"], firmware=o["firmware"] or "")
         return what.for_bench(*words, *self.words)
 
 
@@ -221,6 +223,12 @@ class Printer:
             for record in machine.console.records(line):
                 self.json.write(json.dumps(record) + "\n")
             self.json.flush()
+
+
+def check_firmware(name, arch):
+    known = [firmware for of, firmware in machine.FIRMWARE if of == arch]
+    if name and name not in known:
+        raise Usage("--firmware for %s is %s, not '%s'" % (arch, " or ".join(known), name))
 
 
 def check_script(options):

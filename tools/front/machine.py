@@ -23,6 +23,11 @@ TURN_TAKERS = re.compile(r"\b(pingpong|overcommit)\b")
 
 SUFFIX = {"arm64": ".bin", "x86": ".elf"}
 
+# What may stand between QEMU and the image; it takes the image from -kernel as it would from a disk.
+FIRMWARE = {("arm64", "uefi"): "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd",
+            ("arm64", "u-boot"): "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
+            ("x86", "uefi"): "/usr/share/ovmf/OVMF.fd"}
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -37,6 +42,7 @@ class Machine:
     gic: str = "3"
     el2: bool = True
     boot: str = "multiboot"  # x86: or "pvh"
+    firmware: str = ""  # "uefi" or "u-boot", see FIRMWARE; "" = QEMU itself starts the image
     icount: bool = False
     gdb: str = ""  # socket for a debugger, who starts the machine
     build: str = "release"
@@ -60,7 +66,8 @@ class Machine:
 
     def image_path(self):
         name = "cupel-test" if self.tests_image() else "cupel"
-        return self.image or os.path.join(self.directory(), name + SUFFIX[self.arch])
+        suffix = ".efi" if self.arch == "x86" and self.firmware else SUFFIX[self.arch]
+        return self.image or os.path.join(self.directory(), name + suffix)
 
     def archive_path(self):
         if not self.archive:
@@ -85,6 +92,8 @@ class Machine:
             common += ["-icount", "shift=0,sleep=off"]
         if self.gdb:
             common += ["-S", "-chardev", "socket,id=gdb,server=on,wait=off,path=" + self.gdb, "-gdb", "chardev:gdb"]
+        if self.firmware:
+            common += ["-bios", FIRMWARE[self.arch, self.firmware]]
         common += ["-kernel", self.image_path()]
         if self.archive_path():
             common += ["-initrd", self.archive_path()]
