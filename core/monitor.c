@@ -189,7 +189,8 @@ void monitor(void)
 		printk("monitor: no console of this machine can be read: name a vm, bench or selftest at boot\n");
 		sched_loop_until(never, NULL);
 	}
-	printk("nothing was asked for at boot: type help\n");
+	printk("nothing was asked for at boot, %lu ns ago: type help\n",
+	       ticks_to_ns(arch_counter() - arch_boot_counter()));
 	editor.emit = console_write;
 	editor.prompt = PROMPT;
 	line_begin(&editor);
