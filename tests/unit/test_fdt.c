@@ -26,6 +26,7 @@ struct change {
 };
 
 static const struct change *change;
+static bool spin; /* CPUs 1 and 2 are in a spin table */
 
 static void prop(const char *node, const char *name, const void *data, int len)
 {
@@ -78,8 +79,9 @@ static void build_cpus(void)
 		snprintf(name, sizeof(name), "cpu@%u", i);
 		begin(name);
 		prop_text(label[i], "device_type", "cpu");
-		prop_text(label[i], "enable-method", "psci");
+		prop_text(label[i], "enable-method", spin && i ? "spin-table" : "psci");
 		CELLS(label[i], "reg", i << 8);
+		CELLS(label[i], "cpu-release-addr", 0, 0x4f200000 + (i << 13) + 0xd8);
 		if (i == 2)
 			prop_text(label[i], "status", "disabled");
 		end();
@@ -340,6 +342,81 @@ static void malformed(void **state)
 	}
 }
 
+/* The words lie in RAM that nobody else says is reserved; a CPU that spins may be called disabled. */
+static void spin_tables(void **state)
+{
+	static const struct mem_range want[] = { { 0x40001000, 0x7fff000 },
+						 { 0x48002000, 0x6ffe000 },
+						 { 0x4f100000, 0x102000 },
+						 { 0x4f203000, 0x1000 },
+						 { 0x4f205000, 0xdfb000 } };
+	static const struct change odd = { "cpu1", "cpu-release-addr", "\0\0\0\4", 4 };
+	static const struct change none = { "cpu1", "cpu-release-addr", NULL, -1 };
+	static const struct change failed = { "cpu2", "status", "fail", 5 };
+
+	spin = true;
+	build(true);
+	assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+	assert_int_equal(p.cpus[0].method, CPU_METHOD_PSCI);
+	for (u32 i = 1; i < 3; i++) {
+		assert_int_equal(p.cpus[i].method, CPU_METHOD_SPIN_TABLE);
+		assert_int_equal(p.cpus[i].release_addr, 0x4f2000d8 + (i << 13));
+		assert_true(p.cpus[i].enabled);
+	}
+	assert_int_equal(p.nr_mem, ARRAY_SIZE(want));
+	assert_memory_equal(p.mem, want, sizeof(want));
+
+	change = &odd;
+	build(true);
+	assert_int_equal(read_cut(fdt_totalsize(blob)), -EINVAL);
+	assert_non_null(strstr(why, "odd cpu-release-addr"));
+	change = &none;
+	build(true);
+	assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+	assert_int_equal(p.cpus[1].method, CPU_METHOD_NONE);
+	assert_false(p.cpus[1].enabled);
+	change = &failed;
+	build(true);
+	assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+	assert_false(p.cpus[2].enabled);
+	change = NULL;
+	spin = false;
+}
+
+static void uarts(void **state)
+{
+	static const struct {
+		const char *compatible;
+		u32 kind, shift, width;
+	} cases[] = {
+		{ "arm,pl011\0arm,primecell\0", UART_PL011, 2, 4 },
+		{ "arm,sbsa-uart\0", UART_SBSA, 2, 4 },
+		{ "brcm,bcm2835-aux-uart\0", UART_BCM_MINI, 2, 4 },
+		{ "xlnx,zynqmp-uart\0cdns,uart-r1p12\0xlnx,xuartps\0", UART_CADENCE, 2, 4 },
+		{ "fsl,imx8mp-uart\0fsl,imx6q-uart\0", UART_IMX, 2, 4 },
+		{ "nuvoton,npcm845-uart\0nuvoton,npcm750-uart\0", UART_16550, 2, 4 },
+		{ "snps,dw-apb-uart\0", UART_16550, 0, 1 },
+		{ "ns16550a\0", UART_16550, 0, 1 },
+		{ "acme,uart\0", UART_NONE, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *text = cases[i].compatible;
+		struct change c = { "uart", "compatible", text, 0 };
+
+		/* A list ends with its second NUL. */
+		for (c.len = 1; text[c.len - 1] || text[c.len]; c.len++)
+			;
+		change = &c;
+		build(true);
+		assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+		assert_int_equal(p.uart.kind, cases[i].kind);
+		assert_int_equal(p.uart.reg_shift, cases[i].shift);
+		assert_int_equal(p.uart.reg_width, cases[i].width);
+	}
+	change = NULL;
+}
+
 static void long_command_line(void **state)
 {
 	static char text[CMDLINE_MAX + 1];
@@ -389,7 +466,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_v3),   cmocka_unit_test(memory_is_cut),
 		cmocka_unit_test(good_v2),   cmocka_unit_test(no_gic),
-		cmocka_unit_test(malformed), cmocka_unit_test(long_command_line),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(spin_tables),
+		cmocka_unit_test(uarts), cmocka_unit_test(long_command_line),
 		cmocka_unit_test(every_cut), cmocka_unit_test(noise),
 	};
 
