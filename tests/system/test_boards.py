@@ -4,10 +4,14 @@ typed at its UART; and what a board does that has less than it says."""
 
 import re
 
+import os
+import subprocess
+from dataclasses import replace
+
 import pytest
 
 import conftest
-from bare import bare, device_tree
+from bare import IMAGE, SHIM, TREE, bare, device_tree
 from front import boards, machine
 from test_monitor import PROMPT, Terminal
 
@@ -96,6 +100,34 @@ def test_one_cpu(name):
     start(name, "vm=tick", cpus=1).well().says("1 of 1 CPUs online").all_ok()
 
 
+# --- A tree that names no console -----------------------------------------------------------------
+
+@pytest.mark.parametrize("name,word", (
+    ("xlnx-zcu102", "console=cadence:0xff000000"),  # RAM is where QEMU's virt has its UART
+    ("imx8mp-evk", "console=imx:0x30890000"),  # nothing is there, and looking aborts
+    ("npcm845-evb", "console=mmio32:0xf0000000"),
+    ("raspi3b", "console=mini:0x3f215040"),
+    ("xlnx-versal-virt", ""),  # a PL011 that is found
+    ("sbsa-ref", ""),
+))
+def test_no_console_in_the_tree(name, word, tmp_path, monkeypatch):
+    if boards.BOARDS[name].tree:
+        path = boards.BOARDS[name].tree_path()
+    else:
+        path = str(tmp_path / "dumped.dtb")
+        subprocess.run(["qemu-system-aarch64", "-M", "%s,dumpdtb=%s" % (boards.BOARDS[name].machine, path),
+                        "-smp", "4", "-m", "2048", "-display", "none"], check=True, stderr=subprocess.DEVNULL)
+    source = subprocess.run(["dtc", "-q", "-q", "-I", "dtb", "-O", "dts", path], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    assert "stdout-path" in source
+    path = str(tmp_path / "silent.dtb")
+    subprocess.run(["dtc", "-q", "-q", "-I", "dts", "-O", "dtb", "-o", path], check=True, text=True,
+                   input=source.replace("stdout-path", "no-stdout-path"))
+    monkeypatch.setattr(boards.Board, "tree_path", lambda board: path)
+    monkeypatch.setitem(boards.BOARDS, name, replace(boards.BOARDS[name], tree="edited"))
+    start(name, "vm=hello " + word, 90).well().all_ok()
+
+
 # --- CPUs that never come -------------------------------------------------------------------------
 
 def start_bare(tmp_path, edit):
@@ -126,3 +158,22 @@ def test_a_spin_table_nobody_reads(tmp_path):
 
 def test_a_cpu_without_a_method(tmp_path):
     start_bare(tmp_path, second_cpu('enable-method = "psci";', "")).says("1 of 2 CPUs online")
+
+
+def test_a_cpu_that_comes_late(tmp_path):
+    """It finds that nobody waits, and takes nothing from the one that is started meanwhile."""
+    shim = str(tmp_path / "spin")
+    subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-DTREE=%#x" % TREE, "-DIMAGE=%#x" % IMAGE, "-o", shim + ".o",
+                    os.path.join(os.path.dirname(__file__), "spin.S")], check=True)
+    subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", shim + ".o", shim + ".bin"], check=True)
+
+    def edit(text):
+        first, *others = text.split('enable-method = "psci";')
+        return first + others[0] + "".join(
+            'enable-method = "spin-table"; cpu-release-addr = <0 %#x>;' % (SHIM + 0xff0 + 8 * i) + other
+            for i, other in enumerate(others[1:]))
+
+    tree = device_tree(str(tmp_path), "semihosting selftest", edit, cpus=3)
+    what = replace(bare(str(tmp_path), tree=tree, cpus=3), shim=shim + ".bin")
+    booted = conftest.Booted("late", machine.boot(what, 120)).well()
+    booted.says("CPU 1 (hardware id 0x1) did not start", "2 of 3 CPUs online").all_ok(at_least=20)
