@@ -51,6 +51,7 @@ TESTS ?= $(UNIT_TESTS)
 
 UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/multiboot2.c drivers/firmware/linux.c drivers/firmware/pvh.c
 UNIT_SRCS_ubsan := core/ubsan.c
+UNIT_SRCS_efi_stub := drivers/firmware/efi_stub.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
 UNIT_SRCS_srcu_weak := tests/unit/weak.c
@@ -66,6 +67,10 @@ $(UNIT)/tests/unit/test_race.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DROUNDS=$(if $(filt
 $(UNIT)/tests/unit/test_evtchn_storm.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DROUNDS=$(if $(filter thread,$(SAN)),3000,300000)
 $(UNIT)/tests/unit/test_srcu_weak.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DRUNS=$(if $(filter address,$(SAN)),500,12000)
 $(UNIT)/tests/unit/test_ubsan.o: UNIT_FLAGS = $(UNIT_CFLAGS) -fsanitize=undefined
+# EFI's headers and, on x86, its calling convention.
+UNIT_EFI := -isystem /usr/include/efi -DGNU_EFI_USE_MS_ABI
+$(UNIT)/drivers/firmware/efi_stub.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) $(UNIT_EFI)
+$(UNIT)/tests/unit/test_efi_stub.o: UNIT_FLAGS = $(UNIT_CFLAGS) $(UNIT_EFI)
 # <asm/decode.h> is the decoder's own; whatever else is asm/ comes from the stand-in.
 $(UNIT)/arch/x86/decode.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) -idirafter arch/x86/include
 $(UNIT)/tests/unit/test_decode.o: UNIT_FLAGS = $(UNIT_CFLAGS) -idirafter arch/x86/include

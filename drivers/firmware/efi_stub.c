@@ -10,8 +10,6 @@
 #include <efi.h>
 #include <string.h>
 
-#define FDT_TABLE_GUID \
-	{ 0xb1b621d5, 0xf19c, 0x41a5, { 0x83, 0x0b, 0xd9, 0x15, 0x2c, 0x69, 0xaa, 0xe0 } }
 /* Linux, include/linux/efi.h; not in gnu-efi's headers */
 #define LOAD_FILE2_GUID \
 	{ 0x4006c0c1, 0xfcb3, 0x403e, { 0x99, 0x6d, 0x4a, 0x6c, 0x87, 0x24, 0xe0, 0x6d } }
@@ -33,7 +31,7 @@ static const EFI_GUID file_system_guid = EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID;
 static const EFI_GUID load_file2_guid = LOAD_FILE2_GUID;
 static const EFI_GUID acpi_guid = ACPI_TABLE_GUID;
 static const EFI_GUID acpi20_guid = ACPI_20_TABLE_GUID;
-static const EFI_GUID fdt_guid = FDT_TABLE_GUID;
+static const EFI_GUID fdt_guid = EFI_DTB_TABLE_GUID;
 
 /* 10.3.5.3: the path that a boot loader offers the initial ramdisk under. */
 static const struct {
@@ -261,8 +259,11 @@ static u64 read_cmdline(const struct efi_stub *s, const EFI_LOADED_IMAGE *image,
 	line[0] = 0;
 	status = options_to_line(s, image, line);
 	line = skip_image_name(line);
-	if (!status && !*line)
-		status = file_to_line(s, place, line = kept->cmdline);
+	if (!status && !*line) {
+		line = kept->cmdline;
+		line[0] = 0; /* the image's name was all there was */
+		status = file_to_line(s, place, line);
+	}
 	s->info->cmdline = (paddr_t)line;
 	return status;
 }
