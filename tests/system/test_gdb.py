@@ -172,6 +172,13 @@ def test_firmware_puts_it_where_it_likes(tmp_path, firmware):
     assert len(set(found)) == 1 and len(found) == 2 and found[0] != "0x40200000", text
 
 
+@pytest.mark.parametrize("board", ("raspi4b", "sbsa-ref"))
+def test_boards(tmp_path, board):
+    """RAM, and with it the image, is elsewhere on each."""
+    said, _ = gdb(machine.Machine.of_board(board, append="vm=hello"), tmp_path, across("arm64"))
+    check_switch(said, "arm64")
+
+
 def test_x86_from_uefi(tmp_path):
     """Firmware has used the MMU before: it goes off and on again at the image's own addresses."""
     said, _ = gdb(machine.Machine("x86", append="vm=hello", firmware="uefi"), tmp_path, across("x86"))

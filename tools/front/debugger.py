@@ -16,8 +16,9 @@ from . import ROOT, Failure, machine
 
 GDB = "gdb-multiarch"
 SCRIPT = os.path.join(ROOT, "tools/gdb/cupel.py")
-# Where RAM begins: an image that firmware has put somewhere is looked for from there on.
-RAM_BASE = {"arm64": 0x40000000, "x86": 0}
+# Where RAM begins: an image that firmware has put somewhere is looked for from there on. QEMU's own boot code
+# is at the beginning of a board's RAM, and so is the CPU then.
+VIRT_RAM, AT_PC = "0x40000000", "pc"
 
 
 def symbols_of(what):
@@ -36,7 +37,7 @@ def debugged(what, place):
 def attach(what, place):
     words = [symbols_of(what), what.image_path(), place + "/gdb"]
     if what.arch == "arm64":
-        words += [place + "/ram", "%#x" % RAM_BASE[what.arch], place + "/pid"]
+        words += [place + "/ram", AT_PC if what.board else VIRT_RAM, place + "/pid"]
     return "cupel attach " + " ".join(words)
 
 

@@ -632,10 +632,10 @@ def cmd_wait(_words):
 
 @command
 def cmd_attach(words):
-    """cupel attach SYMBOLS IMAGE TARGET [RAM-FILE RAM-BASE PID-FILE]: what ./cupel run --gdb does."""
+    """cupel attach SYMBOLS IMAGE TARGET [RAM-FILE RAM-BASE|pc PID-FILE]: what ./cupel run --gdb does."""
     Session.symbols, Session.image, target = words[:3]
     if len(words) > 3:
-        Session.ram, Session.ram_base = words[3], int(words[4], 16)
+        Session.ram = words[3]
         with open(words[5], encoding="ascii") as file:
             Session.emulator = file.read().strip()
     with open(Session.symbols, "rb") as file:
@@ -644,6 +644,8 @@ def cmd_attach(words):
                  "set architecture aarch64" if arm else "symbol-file " + Session.symbols,
                  "target remote " + target):
         gdb.execute(line, to_string=True)
+    if len(words) > 3:
+        Session.ram_base = register("pc") if words[4] == "pc" else int(words[4], 16)
     if arm:
         with contextlib.suppress(gdb.GdbError):
             find_image()
