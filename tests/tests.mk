@@ -54,6 +54,7 @@ UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_efi_stub := drivers/firmware/efi_stub.c
 UNIT_SRCS_decode := arch/x86/decode.c
 UNIT_SRCS_selftest := $(UNIT_SELFTESTS)
+UNIT_SRCS_monitor := $(UNIT_SELFTESTS) $(wildcard core/torture_*.c)
 UNIT_SRCS_srcu_weak := tests/unit/weak.c
 UNIT_SRCS_evtchn_weak := tests/unit/weak.c
 UNIT_SRCS_torture := $(wildcard core/torture_*.c)

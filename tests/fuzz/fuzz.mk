@@ -4,7 +4,7 @@
 
 FUZZ := build/host-fuzz
 FUZZ_CC ?= clang
-FUZZ_TARGETS := fdt acpi loaders archive cmdline conf elf
+FUZZ_TARGETS := fdt acpi loaders archive cmdline conf elf line
 
 # The code under test, and what it cannot be linked without.
 FUZZ_SRCS_fdt := drivers/firmware/fdt.c core/platform.c tests/fuzz/platform_check.c
@@ -15,6 +15,7 @@ FUZZ_SRCS_archive := core/archive.c
 FUZZ_SRCS_cmdline := core/config.c
 FUZZ_SRCS_conf := core/config.c core/vm_config.c
 FUZZ_SRCS_elf := core/guest_image.c
+FUZZ_SRCS_line := core/monitor_line.c
 FUZZ_LIBS_fdt := -lfdt
 
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Ihost/include -Wall -Wno-macro-redefined \

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cupel/bench.h>
 #include <cupel/config.h>
+#include <cupel/errno.h>
 #include <cupel/monitor.h>
 #include <cupel/printk.h>
+#include <unistd.h>
 
 #define UP    "\033[A"
 #define DOWN  "\033[B"
@@ -392,9 +395,11 @@ static int uart_getc(struct console *c)
 	return (u8)*uart++;
 }
 
+static bool slow;
+
 static void uart_putc(struct console *c, char ch)
 {
-	burst = 1; /* a character comes in while one goes out */
+	burst = slow ? 1 : burst; /* a character comes in while one goes out */
 }
 
 static struct console serial = { .name = "serial", .putc = uart_putc, .getc = uart_getc };
@@ -419,6 +424,7 @@ static void input(void **state)
 
 	assert_false(console_input_begin()); /* the tests' own console has none */
 	console_register(&serial);
+	slow = true;
 	give("early");
 	printk("nobody reads\n");
 	assert_false(console_interrupted());
@@ -452,6 +458,78 @@ static void input(void **state)
 	expect_input("well again");
 }
 
+/* --- All of it ------------------------------------------------------------------------------------ */
+
+static int toy(void)
+{
+	const char *size = cmdline_get("size");
+
+	printk("toy: size %s\n", size ? size : "none");
+	return size && !strcmp(size, "0") ? -EINVAL : 0;
+}
+
+static const char *const toy_keys[] = { "size - how large", NULL };
+static const struct experiment toy_experiment = { "toy", "a test's own", toy_keys, toy };
+EXPERIMENT(toy_experiment);
+
+static void run_monitor(void *script)
+{
+	char boot[] = "board=b size=7 vm_ghost";
+	const char *why;
+
+	cmdline_parse(boot, &why);
+	if (script) {
+		console_register(&serial);
+		give(script);
+	}
+	alarm(script ? 60 : 2);
+	monitor();
+}
+
+static void said(const char *want)
+{
+	if (!strstr(host_last_words(), want))
+		fail_msg("no '%s' in: %s", want, host_last_words());
+}
+
+static void a_session(void **state)
+{
+	static char script[] =
+		"help\rlist\nlist toy\r\nmachine\rmemory\rcounters\rregs\rregs 0\r"
+		"run toy\rrun  toy size=\"3 4\"\rbench=toy size=5\rrun toy size=0\rrun toy \"\r"
+		"run toy nr_cpus=1\rrun other\rvm x\rsize=1\rcounters on\rcounters clear\r"
+		"counters off\rcounters x\r\r  \rpoweroff\r";
+
+	assert_int_equal(host_dies(run_monitor, script), 1);
+	said("toy - a test's own\n");
+	said("  size - how large\n");
+	said("no VM has run");
+	said("toy: size none\nended with code 0\n"); /* boot's own was dropped */
+	said("toy: size 3 4\nended with code 0\n");
+	said("toy: size 5\nended with code 0\n");
+	said("toy: size 0\nended with code 2\n");
+	said("unclosed quote: nothing is run\n");
+	said("nr_cpus: is read at boot only: nothing is run\nended with code 2\n");
+	said("bench=other: no experiment of that name");
+	said("no VMs: there is no archive beside the image\nended with code 1\n");
+	said("> size=1\nno such command");
+	said("x: on, off or clear\n");
+}
+
+static void the_code_is_that_of_the_last_run(void **state)
+{
+	assert_int_equal(host_dies(run_monitor, "run toy size=0\rrun toy\rnonsense\rpoweroff\r"), 0);
+	assert_int_equal(host_dies(run_monitor, "run toy\rrun toy size=0\rpoweroff\r"), 2);
+}
+
+/* It is ended by the alarm. */
+static void a_console_that_cannot_be_read_is_told(void **state)
+{
+	assert_int_equal(host_dies(run_monitor, NULL), -1);
+	said("monitor: no console of this machine can be read");
+	assert_null(strstr(host_last_words(), "> "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +548,9 @@ int main(void)
 		cmocka_unit_test(commands),
 		cmocka_unit_test(words_of_a_line),
 		cmocka_unit_test(words_of_boot_are_known),
+		cmocka_unit_test(a_console_that_cannot_be_read_is_told),
+		cmocka_unit_test(a_session),
+		cmocka_unit_test(the_code_is_that_of_the_last_run),
 		cmocka_unit_test(input),
 	};
 
