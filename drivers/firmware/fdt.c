@@ -466,13 +466,15 @@ static int console_node(const struct reader *r, int chosen)
 static int read_chosen(struct reader *r)
 {
 	int chosen = fdt_path_offset(r->fdt, "/chosen");
-	int node, err;
+	int node, err, console;
 
 	if (chosen < 0)
 		return 0;
 	node = console_node(r, chosen);
-	err = node >= 0 ? read_uart(r, node) : 0;
-	return err ? err : read_cmdline(r, chosen);
+	console = node >= 0 ? read_uart(r, node) : 0;
+	/* Whatever is wrong with the one: the other may say how the machine ends. */
+	err = read_cmdline(r, chosen);
+	return console ? console : err;
 }
 
 /* --- Interrupt controller, timer, PSCI ------------------------------------------------------ */

@@ -5,14 +5,6 @@
 #include <cupel/errno.h>
 #include <cupel/platform.h>
 
-/* SMCCC (Arm DEN 0028) 2.6: x0-x17 are the callee's. */
-#define PSCI_CALL(insn)                                                                           \
-	__asm__ volatile(insn " #0"                                                               \
-			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)                                 \
-			 :                                                                        \
-			 : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", \
-			   "x15", "x16", "x17", "memory")
-
 static s64 psci_call(u64 function, u64 a, u64 b, u64 c)
 {
 	register u64 x0 __asm__("x0") = function;
@@ -20,11 +12,15 @@ static s64 psci_call(u64 function, u64 a, u64 b, u64 c)
 	register u64 x2 __asm__("x2") = b;
 	register u64 x3 __asm__("x3") = c;
 
-	switch (platform.psci) {
-	case PSCI_SMC: PSCI_CALL("smc"); break;
-	case PSCI_HVC: PSCI_CALL("hvc"); break;
-	case PSCI_NONE: return PSCI_NOT_SUPPORTED;
-	}
+	/* An HVC from EL2 would come back to EL2: nobody answers it. */
+	if (platform.psci != PSCI_SMC)
+		return PSCI_NOT_SUPPORTED;
+	/* SMCCC (Arm DEN 0028) 2.6: x0-x17 are the callee's. */
+	__asm__ volatile("smc #0"
+			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
+			 :
+			 : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+			   "x15", "x16", "x17", "memory");
 	return (s64)x0;
 }
 

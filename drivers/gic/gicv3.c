@@ -152,11 +152,12 @@ static int gicv3_init(const char **why)
 {
 	u32 lines, hint = 0;
 
-	dist = gic_map(&platform.gic.dist);
-	if (GIC_PIDR2_ARCH(mmio_read32(dist + GICD_PIDR2)) < 3) {
-		*why = "no GICv3 distributor where firmware says";
+	*why = "no GICv3 distributor where firmware says";
+	if (platform.gic.dist.size < GICD_PIDR2 + 4)
 		return -ENODEV;
-	}
+	dist = gic_map(&platform.gic.dist);
+	if (GIC_PIDR2_ARCH(mmio_read32(dist + GICD_PIDR2)) < 3)
+		return -ENODEV;
 	for (u32 i = 0; i < platform.gic.nr_redist; i++) {
 		int r = scan_region(&platform.gic.redist[i], &hint, why);
 

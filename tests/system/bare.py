@@ -5,7 +5,7 @@ in x0, and the exception level is that of reset."""
 import os
 import struct
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from front import machine
 
@@ -20,6 +20,9 @@ class Bare(machine.Machine):
     tree: str = ""  # file with the device tree; "" = x0 is 0
     shim: str = ""
     el3: bool = False
+    tree_at: int = TREE
+    image_at: int = IMAGE
+    backing: str = ""  # file that RAM is, so that it can be looked at afterwards
 
     def image_path(self):
         """The test image: the words are in the tree, where nobody sees that self-tests are asked for."""
@@ -27,33 +30,46 @@ class Bare(machine.Machine):
 
     def argv(self):
         board = "virt,gic-version=3,virtualization=on" + (",secure=on" if self.el3 else "")
-        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-smp", str(self.cpus), "-m", "1024", "-display", "none",
+        if self.backing:
+            board += ",memory-backend=ram"
+        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-smp", str(self.cpus),
+                "-m", str(self.memory), "-display", "none",
                 "-nic", "none", "-monitor", "none", "-no-reboot", "-semihosting",
-                "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-                "-device", "loader,file=%s,addr=%#x,force-raw=on" % (self.image_path(), IMAGE),
-                "-device", "loader,file=%s,addr=%#x,cpu-num=0,force-raw=on" % (self.shim, SHIM)]
+                "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
+        if self.backing:
+            argv += ["-object", "memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s"
+                     % (self.memory, self.backing)]
+        argv += [*self.loaded(self.image_path(), self.image_at),
+                 "-device", "loader,file=%s,addr=%#x,cpu-num=0,force-raw=on" % (self.shim, SHIM)]
         if self.tree:
-            argv += ["-device", "loader,file=%s,addr=%#x,force-raw=on" % (self.tree, TREE)]
-        return argv
+            argv += self.loaded(self.tree, self.tree_at)
+        return argv + list(self.extra)
+
+    @staticmethod
+    def loaded(path, address):
+        return ["-device", "loader,file=%s,addr=%#x,force-raw=on" % (path, address)]
 
 
-def bare(directory, tree=None, el3=False, cpus=1):
+def bare(directory, tree=None, el3=False, cpus=1, x0=None, **fields):
+    """x0: something else than where the tree is."""
     shim = os.path.join(directory, "shim.bin")
-    with open(shim, "wb") as file:
-        file.write(CODE + struct.pack("<QQ", TREE if tree is not None else 0, IMAGE))
-    path = ""
+    what = Bare("arm64", cpus, archive="", shim=shim, el3=el3, **fields)
     if tree:
-        path = os.path.join(directory, "tree.dtb")
-        with open(path, "wb") as file:
+        what = replace(what, tree=os.path.join(directory, "tree.dtb"))
+        with open(what.tree, "wb") as file:
             file.write(tree)
-    return Bare("arm64", cpus, archive="", tree=path, shim=shim, el3=el3)
+    if x0 is None:
+        x0 = what.tree_at if tree is not None else 0
+    with open(shim, "wb") as file:
+        file.write(CODE + struct.pack("<QQ", x0, what.image_at))
+    return what
 
 
-def device_tree(directory, words="", edit=None, cpus=1):
+def device_tree(directory, words="", edit=None, cpus=1, memory=1024):
     """The tree QEMU would have given, with a command line of ours, as bytes; edit(source) may change it."""
     path = os.path.join(directory, "virt.dtb")
     subprocess.run(["qemu-system-aarch64", "-M", "virt,gic-version=3,virtualization=on,dumpdtb=" + path,
-                    "-cpu", "max", "-smp", str(cpus), "-m", "1024", "-display", "none"], check=True,
+                    "-cpu", "max", "-smp", str(cpus), "-m", str(memory), "-display", "none"], check=True,
                    stderr=subprocess.DEVNULL)
     source = subprocess.run(["dtc", "-q", "-q", "-I", "dtb", "-O", "dts", path], check=True, text=True,
                             stdout=subprocess.PIPE).stdout
