@@ -72,3 +72,25 @@ def test_memory_out_of_reach_is_told_of(tmp_path):
     """Without 1 GiB pages the first map ends at 4 GiB."""
     booted = big_vm(tmp_path, "cupel.elf", cpu="max,-pdpe1gb")
     booted.says("512 MiB of RAM beyond 4 GiB are left out").never_says("400 MiB of RAM")
+
+
+@pytest.mark.parametrize("name", ("multiboot", "linux", "grub-multiboot2", "uefi-kernel"))
+def test_refusal_before_there_is_paging(name, tmp_path):
+    """The words have been found even then: debug-exit ends the machine."""
+    booted = start(way(tmp_path, append="vm=hello", cpu="max,-nx", **WAYS[name][1]))
+    booted.says("cupel: cannot start: this CPU has no no-execute pages").never_says("Cupel ")
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should have ended with 1")
+
+
+def test_uefi_archive_that_is_not_there(tmp_path):
+    """One line, and firmware has the machine again."""
+    what = way(tmp_path, "cupel.efi", "vm=hello initrd=missing.cpio", media="disk", firmware="uefi", archive="")
+    booted = start(what, until="failed to start")
+    booted.says("Cupel: there is no archive missing.cpio").never_says("online")
+    booted.check(booted.result.ended == "pattern", "firmware does not go on")
+
+
+def test_uefi_without_archive(tmp_path):
+    """Nobody named one: that is for the VMs to miss."""
+    booted = start(way(tmp_path, "cupel.efi", "vm=hello", media="disk", firmware="uefi", archive=""))
+    booted.says("archive").check(booted.result.code == 1, "should have ended with 1")
