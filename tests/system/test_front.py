@@ -28,6 +28,7 @@ def cupel(*words, timeout=60, **more):
     ("bench", "vcpu-load", "--build", "quick"), ("check", "fast"), ("check", "--only"),
     ("check", "--only", "no-such"), ("check", "--fast", "--slow"), ("mutants", "no-such"),
     ("mutants", "--fly"), ("symbolize", "a", "b"), ("setup", "now"), ("archive",), ("archive", "out.cpio"),
+    ("monitor", "sparc"), ("monitor", "x86", "rounds=1"), ("monitor", "--host"), ("monitor", "--timeout", "5"),
     ("check", "--fresh", "--debian", "sid"), ("check", "--fresh", "--in"),
 ], ids=" ".join)
 def test_wrong_word(words):
@@ -39,7 +40,8 @@ def test_wrong_word(words):
 
 
 @pytest.mark.parametrize("words", [("help",), (), ("--help",)] + [
-    (name, "--help") for name in ("run", "bench", "check", "mutants", "symbolize", "setup", "report", "archive")
+    (name, "--help") for name in ("run", "bench", "monitor", "check", "mutants", "symbolize", "setup", "report",
+                                  "archive")
 ], ids=lambda words: " ".join(words) or "nothing")
 def test_help(words):
     result = cupel(*words)

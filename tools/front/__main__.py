@@ -14,6 +14,7 @@ HELP = """\
 
   run [arm64|x86]      build, boot on QEMU, print the vCPU-load table
   bench EXPERIMENT …   run one experiment; its words and the machine's are in `bench --help`
+  monitor [arm64|x86]  a prompt on the machine's console: list, run, look
   torture NAME …       race one part of it against all that can get in its way
   check                build and run every test
   mutants [NAME …]     break the code on purpose; a test must notice each time
@@ -58,6 +59,11 @@ def torture(words):
     return tool.main(words)
 
 
+def monitor(words):
+    from . import monitor as tool
+    tool.main(words)
+
+
 def check(words):
     from . import check as checks
     return checks.main(words)
@@ -97,8 +103,9 @@ def setup(words):
     return subprocess.run([os.path.join(ROOT, "tools/setup"), *words], check=False).returncode
 
 
-COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "check": check, "mutants": mutants,
-            "models": models, "archive": archive, "disk": disk, "symbolize": symbolize, "report": report, "setup": setup}
+COMMANDS = {"run": run, "bench": bench_command, "torture": torture, "monitor": monitor, "check": check,
+            "mutants": mutants, "models": models, "archive": archive, "disk": disk, "symbolize": symbolize,
+            "report": report, "setup": setup}
 
 
 def help_of(command):
@@ -115,7 +122,7 @@ def help_of(command):
     if command == "check":
         from . import check as checks
         return checks.HELP
-    if command in ("mutants", "archive", "disk"):
+    if command in ("mutants", "archive", "disk", "monitor"):
         return importlib.import_module("front." + command).HELP
     return None
 
