@@ -31,11 +31,6 @@ def test_el3(tmp_path):
     stops_with(start_bare("entered at EL3", tmp_path, "EL3", el3=True), "EL3")
 
 
-def test_no_svm(boot):
-    booted = boot("selftest", "x86", cpu="max,-svm", timeout=30, until="SVM")
-    stops_with(booted, "SVM")
-
-
 def test_no_device_tree(tmp_path):
     stops_with(start_bare("x0 is 0", tmp_path, "device tree"), "device tree")
 

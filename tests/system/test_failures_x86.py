@@ -3,6 +3,9 @@
 line that says what and why, and none a silent console. Faults that QEMU has no option for are put
 into the registers and the memory of the machine when it is about to start."""
 
+import os
+import re
+
 import pytest
 
 import conftest
@@ -11,11 +14,13 @@ from front import machine
 
 RSD_PTR = b"RSD PTR "
 LINE = "cupel: cannot start: "
+OVMF = "/usr/share/ovmf/OVMF.fd"
 
 
 def one_line(booted, *parts, prefix=LINE):
-    """One line with all that, and nothing that looks like an accident."""
-    lines = [line for line in booted.text.splitlines() if line.startswith(prefix)]
+    """One line with all that, and nothing that looks like an accident. A terminal's codes do not count."""
+    text = re.sub("\033\\[[0-9;=]*[A-Za-z]", "", booted.text)
+    lines = [line for line in text.splitlines() if line.startswith(prefix)]
     booted.check(len(lines) == 1, "should have one line '%s...', has %d" % (prefix, len(lines)))
     for part in parts:
         booted.check(part.lower() in lines[0].lower(), "%r lacks %r" % (lines[0], part))
@@ -37,9 +42,26 @@ def refused(booted, *parts):
     ("max,-svm", ["no AMD SVM"]),
     ("max,-npt", ["no nested paging"]),
 ], ids=lambda v: v if isinstance(v, str) else "")
-@pytest.mark.parametrize("way", ("multiboot", "pvh"))
+@pytest.mark.parametrize("way", ("multiboot", "pvh", "linux"))
 def test_cpu_lacks(boot, way, cpu, parts):
-    refused(boot("vm=hello", "x86", cpu=cpu, boot=way, timeout=40), *parts)
+    refused(boot("vm=hello", "x86", cpu=cpu, timeout=40, **way_in(way)), *parts)
+
+
+def way_in(way):
+    """What a machine needs for it."""
+    efi = os.path.join(machine.Machine("x86").directory(), "cupel.efi")
+    if way == "linux":
+        return {"image": efi}
+    if way == "uefi":
+        return {"image": efi, "extra": ("-bios", OVMF)}
+    return {"boot": way}
+
+
+@pytest.mark.parametrize("cpu,parts", [("max,-svm", ["no AMD SVM"]), ("max,-npt", ["no nested paging"])],
+                         ids=lambda v: v if isinstance(v, str) else "")
+def test_cpu_lacks_after_uefi(boot, cpu, parts):
+    """Where boot services have ended, COM1 is ours."""
+    refused(boot("vm=hello", "x86", cpu=cpu, timeout=180, **way_in("uefi")), *parts)
 
 
 # --- What the loader says ---------------------------------------------------------------------------
@@ -399,10 +421,9 @@ def test_command_line_too_long(boot):
 
 @pytest.mark.parametrize("words,parts", [
     ("vm=hello" + " x" * 80, ["command line: too many words", "nothing is run"]),
-    ('vm="hello', ["command line: unclosed quote", "nothing is run"]),
     ("bench=nope", ["bench=nope: no experiment of that name"]),
     ("vm=nope", ["no VM 'nope'"]),
-], ids=("words", "quote", "bench", "vm"))
+], ids=("words", "bench", "vm"))
 def test_wrong_line(boot, words, parts):
     booted = boot(words, "x86", timeout=40)
     booted.check(booted.result.ended == "exit" and booted.result.code in (1, 2), "should end with a failure")
@@ -416,7 +437,6 @@ def test_wrong_line(boot, words, parts):
     ("console=tty0", ["console=tty0", "com1"]),
     ("console=mmio:0x200000", ["0x200000 is not a device", "COM1"]),
     ("console=mmio:0xfffffffffffff000", ["is not a device", "COM1"]),
-    ("nonsense", ["unknown word", "nonsense"]),
 ])
 def test_word_that_makes_no_sense(boot, word, parts):
     """A line that says what is done instead, and it is done."""
