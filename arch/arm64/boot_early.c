@@ -7,6 +7,7 @@
 #include <asm/boot.h>
 #include <asm/mm.h>
 #include <asm/sysreg.h>
+#include <cupel/config.h>
 #include <cupel/mm.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
@@ -38,8 +39,24 @@ static void early_put_hex(u64 value)
 	boot_early_puts(text);
 }
 
+void boot_wrong_el(paddr_t fdt, const char *text)
+{
+	const char *why;
+
+	console_force_unlock(); /* with the MMU off there are no atomics */
+	if (fdt && IS_ALIGNED(fdt, 8UL))
+		(void)fdt_read_platform((const void *)fdt, FDT_MAX_SIZE, &platform, &why);
+	cmdline_parse(platform.cmdline, &why);
+	boot_console_firmware();
+	boot_console_cmdline();
+	printk("%s", text);
+	boot_halt();
+}
+
 void boot_early_map_uarts(void)
 {
+	if (!host_pgtable.root)
+		return; /* the MMU is off: everything can be reached */
 	for (const u32 *uart = boot_early_uarts; *uart; uart++) {
 		u32 i = 0;
 

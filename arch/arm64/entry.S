@@ -155,11 +155,7 @@ begin:
 	mov	x30, xzr
 	cbnz	x22, 2f			/* by EFI it is relocated already */
 	bl	relocate
-2:	adr_l	x0, __bss_start
-	adr_l	x1, __bss_end
-1:	stp	xzr, xzr, [x0], #16
-	cmp	x0, x1
-	b.lo	1b
+2:	bl	clear_bss
 
 	mov	x0, x21
 	mov	x1, x22
@@ -171,14 +167,49 @@ begin:
 	mov	x30, xzr
 	b	boot_main
 
-/* Perhaps out of a ROM: no stack, no writable data. */
+/* x19 = CurrentEL. The device tree may name a console, so it is C that says it; the MMU stays off. */
 wrong_el:
-	adr_l	x5, el1_text
-	adr_l	x6, el3_text
+	msr	daifset, #0xf
+	msr	spsel, #1
+	adr_l	x0, early_vectors
 	cmp	x19, #CURRENTEL_EL3
-	csel	x0, x6, x5, eq
+	b.eq	1f
+	msr	vbar_el1, x0
+	b	2f
+1:	msr	vbar_el3, x0
+2:	isb
+	adr_l	x0, boot_stack_top
+	mov	sp, x0
+	mov	x29, xzr
+	mov	x30, xzr
+	bl	relocate
+	bl	clear_bss
+	bl	wrong_el_text
+	mov	x1, x0
+	mov	x0, x21
+	b	boot_wrong_el
+
+/* Where that ends when it fails. */
+wrong_el_failed:
+	bl	wrong_el_text
 	bl	boot_early_puts
 	b	boot_halt
+
+wrong_el_text:
+	adr_l	x0, el1_text
+	adr_l	x1, el3_text
+	mrs	x2, CurrentEL
+	cmp	x2, #CURRENTEL_EL3
+	csel	x0, x1, x0, eq
+	ret
+
+clear_bss:
+	adr_l	x0, __bss_start
+	adr_l	x1, __bss_end
+1:	stp	xzr, xzr, [x0], #16
+	cmp	x0, x1
+	b.lo	1b
+	ret
 
 /* void boot_halt(void) */
 	.globl	boot_halt
@@ -314,6 +345,9 @@ early_exception:
 	adr_l	x3, boot_probe_failed	/* boot_puts.S looks whether a UART is there */
 	cmp	x18, x3
 	b.eq	boot_probe_failed
+	mrs	x3, CurrentEL
+	cmp	x3, #CURRENTEL_EL2
+	b.ne	wrong_el_failed
 	adr_l	x3, boot_stack_top
 	mov	sp, x3
 	mrs	x0, esr_el2

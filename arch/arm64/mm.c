@@ -138,6 +138,8 @@ volatile void *arch_map_device(paddr_t pa, u64 size)
 
 	if (!from || to <= from)
 		return NULL;
+	if (!host_pgtable.root)
+		return (volatile void *)pa; /* boot_wrong_el(): the MMU is off */
 	spin_lock(&mm_lock);
 	r = pgtable_map(&host_pgtable, from, from, to - from, MAP_DEVICE);
 	spin_unlock(&mm_lock);

@@ -175,6 +175,32 @@ def test_every_console(tmp_path, edit, line):
     assert line in other.read_text()
 
 
+def test_wrong_level_is_told_where_the_tree_says():
+    """A ZynqMP whose firmware keeps EL2 to itself: no PL011 anywhere, but its tree names a Cadence UART."""
+    what = machine.Machine.of_board("xlnx-zcu102", extra=("-machine", "virtualization=off"))
+    booted = conftest.Booted("EL1", machine.boot(what, 60, "halted"))
+    one_line(booted, "EL1", "needs EL2", "enable virtualization", prefix="Cupel: entered")
+
+
+def test_wrong_level_is_told_on_every_console(tmp_path):
+    other = tmp_path / "second.txt"
+    what = machine.Machine("arm64", el2=False, append="vm console=pl011:0x09040000",
+                           extra=("-serial", "file:%s" % other))
+    one_line(conftest.Booted("EL1", machine.boot(what, 60, "halted")), "EL1", prefix="Cupel: entered")
+    assert "Cupel: entered at EL1" in other.read_text()
+
+
+def test_wrong_level_and_no_tree(tmp_path):
+    what = bare(str(tmp_path), el3=True)
+    one_line(conftest.Booted("EL3", machine.boot(what, 60, "halted")), "EL3", "EL2", prefix="Cupel: entered")
+
+
+def test_wrong_level_and_nothing_works(tmp_path):
+    """The address in x0 can't be read: a fault on the way to say so does not make it silent."""
+    what = bare(str(tmp_path), el3=True, x0=0x3000000000)
+    one_line(conftest.Booted("EL3", machine.boot(what, 60, "halted")), "EL3", "EL2", prefix="Cupel: entered")
+
+
 # --- Memory that is unlike the usual ------------------------------------------------------------------
 
 RESERVED = reserved("""

@@ -97,6 +97,8 @@ u64 boot_efi(void *image, void *table, u64 counter);
 const struct mmu_regs *boot_early_mmu(paddr_t info, u32 how);
 __noreturn void boot_main(paddr_t info, u32 how, u64 counter);
 __noreturn void boot_early_trap(u64 esr, u64 elr, u64 far);
+/* At EL1 or EL3, MMU off: a line on every console that the tree at `fdt` (0: none) and its words name. */
+__noreturn void boot_wrong_el(paddr_t fdt, const char *text);
 
 /* boot_early.c: map where boot_early_puts() looks, except what is known to be RAM */
 void boot_early_map_uarts(void);
