@@ -19,8 +19,8 @@
 #define ARCHIVE_NAME "guests.cpio"
 /* On a disk for both architectures, whose applications are in one directory (3.5.1.1). */
 #define ARCHIVE_NAME_ARCH "guests-" ARCH_NAME ".cpio"
-#define CMDLINE_NAME "cupel.cmdline"
-#define MAX_PATH     512
+#define CMDLINE_NAME	  "cupel.cmdline"
+#define MAX_PATH	  512
 
 /* The map may grow by what our own calls split; a second room is asked for when this was too little. */
 #define MAP_SLACK     KIB(4)

@@ -30,6 +30,8 @@ def cupel(*words, timeout=60, **more):
     ("mutants", "--fly"), ("symbolize", "a", "b"), ("setup", "now"), ("archive",), ("archive", "out.cpio"),
     ("monitor", "sparc"), ("monitor", "x86", "rounds=1"), ("monitor", "--host"), ("monitor", "--timeout", "5"),
     ("check", "--fresh", "--debian", "sid"), ("check", "--fresh", "--in"),
+    ("disk",), ("disk", "out.img", "a b"), ("disk", "out.img", "--size"), ("disk", "out.img", "--size", "many"),
+    ("bench", "boot", "x86", "--firmware", "u-boot"),
 ], ids=" ".join)
 def test_wrong_word(words):
     """One clear line, and exit 2."""
@@ -41,7 +43,7 @@ def test_wrong_word(words):
 
 @pytest.mark.parametrize("words", [("help",), (), ("--help",)] + [
     (name, "--help") for name in ("run", "bench", "monitor", "check", "mutants", "symbolize", "setup", "report",
-                                  "archive")
+                                  "archive", "disk")
 ], ids=lambda words: " ".join(words) or "nothing")
 def test_help(words):
     result = cupel(*words)

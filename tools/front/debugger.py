@@ -3,6 +3,7 @@
 there on, and the commands of tools/gdb/cupel.py. Both end together."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -55,9 +56,14 @@ def gdb_argv(what, place, script):
 
 
 def place_for():
-    """A directory in memory, if there is a place for one: the machine's RAM is in it."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    return tempfile.TemporaryDirectory(prefix="cupel-gdb-", dir=memory)
+    """A directory in memory, if there is a place for one: the machine's RAM is in it. Those of runs that were
+    killed go first."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+    for name in os.listdir(memory):
+        found = re.match(r"cupel-gdb-(\d+)-", name)
+        if found and not os.path.exists("/proc/" + found.group(1)):
+            shutil.rmtree(os.path.join(memory, name), ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix="cupel-gdb-%d-" % os.getpid(), dir=memory)
 
 
 def wait(what, on_line=print):

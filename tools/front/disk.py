@@ -30,6 +30,8 @@ SPARE_MIB = 8  # what comes before the partition, the file system's own tables, 
 # Nothing of the time or the machine it is made at is in it.
 ENV = {"SOURCE_DATE_EPOCH": "315532800", "TZ": "UTC", "MTOOLS_SKIP_CHECK": "1", "LC_ALL": "C.UTF-8"}
 SERIAL = "43757065"
+# Read by U-Boot, GRUB and Cupel, each with quoting of its own: words that mean the same to all.
+WORD = re.compile(r"[\w=,.:+/@-]+")
 
 EXTLINUX = """\
 default cupel
@@ -58,6 +60,7 @@ kernel=EFI/BOOT/BOOTAA64.EFI
 initramfs EFI/BOOT/guests-arm64.cpio followkernel
 """
 
+GRUB_DIR = "/usr/lib/grub/"
 GRUB_MODULES = ("part_msdos", "part_gpt", "fat", "normal", "configfile", "multiboot2", "echo", "serial",
                 "terminal", "test", "search")
 
@@ -71,6 +74,11 @@ def run(*argv, **more):
 
 def image_of(arch, name):
     return os.path.join(build.directory(arch), name)
+
+
+def has_grub(form):
+    """Debian has GRUB for PCs on PCs only: a disk that is made elsewhere goes without."""
+    return os.path.isdir(GRUB_DIR + form)
 
 
 def grub_image(form, out, *modules):
@@ -89,19 +97,21 @@ def text(place, name, contents):
 def contents(place, words, archives):
     """{path on the disk: file}."""
     line = " ".join(words)
-    return {
+    files = {
         "EFI/BOOT/BOOTAA64.EFI": image_of("arm64", "cupel.bin"),
         "EFI/BOOT/BOOTX64.EFI": image_of("x86", "cupel.efi"),
         "EFI/BOOT/guests-arm64.cpio": archives["arm64"],
         "EFI/BOOT/guests-x86.cpio": archives["x86"],
         "EFI/BOOT/cupel.cmdline": text(place, "cupel.cmdline", line + "\n"),
-        "EFI/grub/grubx64.efi": grub_image("x86_64-efi", place + "/grubx64.efi", "chain"),
         "boot/grub/grub.cfg": text(place, "grub.cfg", GRUB % line),
         "cupel/cupel.elf": image_of("x86", "cupel.elf"),
         "extlinux/extlinux.conf": text(place, "extlinux.conf", EXTLINUX % line),
         "config.txt": text(place, "config.txt", CONFIG_TXT),
         "cmdline.txt": text(place, "cmdline.txt", line + "\n"),
     }
+    if has_grub("x86_64-efi"):
+        files["EFI/grub/grubx64.efi"] = grub_image("x86_64-efi", place + "/grubx64.efi", "chain")
+    return files
 
 
 # --- The file ---------------------------------------------------------------------------------------
@@ -113,9 +123,8 @@ def partition_entry(sectors):
 def embed_grub(disk, place):
     """GRUB for BIOS, as its own setup puts it there: boot.img in the first sector, core.img behind it. The
     list of blocks at the end of core.img's first sector (boot/i386/pc/boot.h) says where the rest is."""
-    modules = "/usr/lib/grub/i386-pc"
     core_path = grub_image("i386-pc", place + "/core.img", "biosdisk")
-    with open(modules + "/boot.img", "rb") as file:
+    with open(GRUB_DIR + "i386-pc/boot.img", "rb") as file:
         boot = file.read(SECTOR)
     with open(core_path, "rb") as file:
         core = bytearray(file.read())
@@ -133,7 +142,8 @@ def embed_grub(disk, place):
 def make_disk(path, size, files, place):
     with open(path, "wb") as disk:
         disk.truncate(size << 20)
-        embed_grub(disk, place)
+        if has_grub("i386-pc"):
+            embed_grub(disk, place)
         disk.seek(440)
         disk.write(struct.pack("<IH", int(SERIAL, 16), 0))
         disk.write(partition_entry((size << 20) // SECTOR - START).ljust(64, b"\0") + b"\x55\xaa")
@@ -186,6 +196,8 @@ def parse(words):
             options[word] = rest.pop(0)
         elif word.startswith("--"):
             raise Usage("unknown option '%s'" % word)
+        elif plain and not WORD.fullmatch(word):
+            raise Usage("'%s': quotes, blanks and what GRUB would read as its own can't be on a disk" % word)
         else:
             plain.append(word)
     if not plain:
@@ -198,9 +210,8 @@ def parse(words):
 def main(words):
     out, line, options = parse(words)
     build.setup()
-    for tool in ("mformat", "grub-mkimage"):
-        if not shutil.which(tool):
-            raise Failure("%s is not installed: ./cupel setup" % tool)
+    if not shutil.which("mformat"):
+        raise Failure("mtools are not installed: ./cupel setup")
     for arch in ARCHES:
         build.image(arch)
     archives = {arch: options["--" + arch] or image_of(arch, "guests.cpio") for arch in ARCHES}
@@ -208,4 +219,6 @@ def main(words):
         if not os.path.isfile(path):
             raise Failure("%s is no file" % path)
     write(out, line, archives, int(options["--size"]))
+    if not has_grub("i386-pc"):
+        print("without GRUB, which is not here: a PC starts it by UEFI only")
     print("%s: %s MiB; command line: %s" % (out, options["--size"], " ".join(line) or "(none: the monitor)"))
