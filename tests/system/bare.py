@@ -32,7 +32,7 @@ class Bare(machine.Machine):
         board = "virt,gic-version=3,virtualization=on" + (",secure=on" if self.el3 else "")
         if self.backing:
             board += ",memory-backend=ram"
-        argv = ["qemu-system-aarch64", "-M", board, "-cpu", "max", "-smp", str(self.cpus),
+        argv = ["qemu-system-aarch64", "-M", board, "-cpu", self.cpu or "max", "-smp", str(self.cpus),
                 "-m", str(self.memory), "-display", "none",
                 "-nic", "none", "-monitor", "none", "-no-reboot", "-semihosting",
                 "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
@@ -63,6 +63,16 @@ def bare(directory, tree=None, el3=False, cpus=1, x0=None, **fields):
     with open(shim, "wb") as file:
         file.write(CODE + struct.pack("<QQ", x0, what.image_at))
     return what
+
+
+def assemble(directory, source, **macros):
+    """A shim of a file beside this one, where it wants to be told by macros what is where."""
+    out = os.path.join(directory, source)
+    subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-o", out + ".o",
+                    os.path.join(os.path.dirname(__file__), source),
+                    *("-D%s=%#x" % macro for macro in macros.items())], check=True)
+    subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", out + ".o", out + ".bin"], check=True)
+    return out + ".bin"
 
 
 def device_tree(directory, words="", edit=None, cpus=1, memory=1024):

@@ -4,14 +4,13 @@ typed at its UART; and what a board does that has less than it says."""
 
 import re
 
-import os
 import subprocess
 from dataclasses import replace
 
 import pytest
 
 import conftest
-from bare import IMAGE, SHIM, TREE, bare, device_tree
+from bare import IMAGE, SHIM, TREE, assemble, bare, device_tree
 from front import boards, machine
 from test_monitor import PROMPT, Terminal
 
@@ -162,10 +161,7 @@ def test_a_cpu_without_a_method(tmp_path):
 
 def test_a_cpu_that_comes_late(tmp_path):
     """It finds that nobody waits, and does not take the place of the one that is waited for meanwhile."""
-    shim = str(tmp_path / "spin")
-    subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-DTREE=%#x" % TREE, "-DIMAGE=%#x" % IMAGE, "-o", shim + ".o",
-                    os.path.join(os.path.dirname(__file__), "spin.S")], check=True)
-    subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", shim + ".o", shim + ".bin"], check=True)
+    shim = assemble(str(tmp_path), "spin.S", TREE=TREE, IMAGE=IMAGE)
 
     def edit(text):
         first, *others = text.split('enable-method = "psci";')
@@ -174,7 +170,7 @@ def test_a_cpu_that_comes_late(tmp_path):
             for i, other in enumerate(others[1:]))
 
     tree = device_tree(str(tmp_path), "semihosting selftest=gic", edit, cpus=3)
-    what = replace(bare(str(tmp_path), tree=tree, cpus=3), shim=shim + ".bin")
+    what = replace(bare(str(tmp_path), tree=tree, cpus=3), shim=shim)
     booted = conftest.Booted("late", machine.boot(what, 120)).well()
     booted.says("CPU 1 (hardware id 0x1) did not start", "CPU 2 (hardware id 0x2) did not start",
                 "1 of 3 CPUs online")
