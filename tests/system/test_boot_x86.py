@@ -2,6 +2,10 @@
 """Every way into the x86 image, each to the end of a short experiment: the same rows come out, and what
 the loader had to say has arrived (words, archive, memory, ACPI's root pointer, the other CPU)."""
 
+import os
+import subprocess
+from dataclasses import replace
+
 import conftest
 import pytest
 from archives import archive
@@ -94,3 +98,21 @@ def test_uefi_without_archive(tmp_path):
     """Nobody named one: that is for the VMs to miss."""
     booted = start(way(tmp_path, "cupel.efi", "vm=hello", media="disk", firmware="uefi", archive=""))
     booted.says("archive").check(booted.result.code == 1, "should have ended with 1")
+
+
+def symbols(what):
+    out = subprocess.run(["nm", os.path.join(what.directory(), "cupel.sym.elf")], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    return {line.split()[2]: int(line.split()[0], 16) for line in out.splitlines() if len(line.split()) == 3}
+
+
+@pytest.mark.parametrize("name", ("multiboot", "linux", "uefi-kernel"))
+def test_memory_that_is_not_zero(name, tmp_path):
+    """What is to be zero in the image lies where something was before."""
+    firmware, fields = WAYS[name]
+    what = way(tmp_path, append="vm=hello", **fields)
+    at = symbols(what)
+    dirt = tmp_path / "dirt"
+    dirt.write_bytes(b"\xa5" * (at["__image_end"] - at["__bss_start"]))
+    loader = "loader,file=%s,addr=%#x,force-raw=on" % (dirt, at["__bss_start"])
+    start(replace(what, extra=("-device", loader))).well().says("firmware " + firmware).all_ok()
