@@ -78,6 +78,12 @@ def test_no_exit_got_dearer(arch, name, words, fields):
     compare(booted, name, got)
 
 
+def test_exits_of_a_gicv2_guest(boot):
+    """With list registers: not golden, but of the same kinds."""
+    got = medians(boot("bench=exits samples=50", "arm64", gic="2"))
+    assert set(got) == set(OPS["arm64"]) and all(got.values())
+
+
 # One EVTCHNOP_send to another vCPU, hypercall in and out, by the cheapest way that is also the default.
 SEND_TARGET = {"arm64": 400, "x86": 700}
 

@@ -94,3 +94,10 @@ def test_a_masked_tick_does_not_come_again(pi3):
     booted = pi3("vm=tick-poll", timeout=60).well()
     irqs, ticks = map(int, re.search(r"(\d+) host interrupts, (\d+) ticks", booted.text).groups())
     booted.check(0 < irqs <= ticks + 20, "%d host interrupts for %d ticks" % (irqs, ticks))
+
+
+def test_exits_of_a_gicv2_guest(pi3):
+    """With the CPU interface in software; the same guest as elsewhere."""
+    booted = pi3("bench=exits samples=50").well()
+    ops = {row["variant"]["op"] for row in booted.records()}
+    booted.check({"hvc", "sgi-self", "timer-late", "wfi-late"} <= ops, "rows of %s" % sorted(ops))

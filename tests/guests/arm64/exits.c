@@ -12,8 +12,9 @@
 #define WFI_TICKS     ms_to_ticks(2)
 #define SGI	      1
 
-extern const u8 measure_vectors[];
+extern const u8 measure_vectors[], measure_vectors_v2[];
 u64 measure_sgi(u64 sgi1r);
+u64 measure_sgi_v2(u64 val, u64 gicd_sgir);
 u64 measure_timer(u64 deadline);
 u64 measure_timer_wfi(u64 deadline);
 
@@ -64,6 +65,8 @@ static u64 op_sgi_self(void)
 {
 	u64 aff0 = cpu_mpidr(0) & 15;
 
+	if (gic_v2)
+		return measure_sgi_v2(1UL << 16 | SGI, GUEST_ARM64_GICD + GICD_SGIR);
 	return measure_sgi((u64)SGI << 24 | 1UL << aff0);
 }
 
@@ -90,10 +93,8 @@ int guest_main(void)
 		{ "wfi-late", op_wfi_late },
 	};
 
-	if (gic_v2)
-		guest_die("exits: the handlers here are for GICv3");
 	gic_enable(INTID_VTIMER);
-	write_sysreg(vbar_el1, (u64)measure_vectors);
+	write_sysreg(vbar_el1, (u64)(gic_v2 ? measure_vectors_v2 : measure_vectors));
 	isb();
 	measure(ops, ARRAY_SIZE(ops));
 	return 0;
