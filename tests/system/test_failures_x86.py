@@ -10,6 +10,7 @@ import pytest
 
 import conftest
 import inject
+import ways_x86
 from front import machine
 
 RSD_PTR = b"RSD PTR "
@@ -69,17 +70,17 @@ def test_cpu_lacks_after_uefi(boot, cpu, parts):
 MB_FLAGS, MB_CMDLINE, MB_MODS_COUNT, MB_MODS_ADDR, MB_MMAP_LEN, MB_MMAP_ADDR = 0, 16, 20, 24, 44, 48
 
 
-def at_entry(change):
+def at_entry(change, entry="x86_multiboot_entry"):
     """A fault that is there when the loader jumps to the image: change(cpu, address of its information)."""
     def fault(cpu):
-        cpu.run_to(inject.symbols("x86")["x86_multiboot_entry"])
+        cpu.run_to(inject.symbols("x86")[entry])
         change(cpu, cpu.reg("rbx"))
     return fault
 
 
-def start(change, words="vm=hello", until=None, **fields):
+def start(change, seconds=40, words="vm=hello", until=None, **fields):
     what = machine.Machine("x86", append=words, **fields)
-    return inject.boot(change.__name__, what, at_entry(change), 40, until)
+    return inject.boot(change.__name__, what, at_entry(change), seconds, until)
 
 
 def test_control():
@@ -155,13 +156,6 @@ def test_information_out_of_reach():
 PVH_VERSION, PVH_NR_MODULES, PVH_MODULES, PVH_MEMMAP, PVH_NR_MEMMAP = 4, 12, 16, 40, 48
 
 
-def at_pvh_entry(change):
-    def fault(cpu):
-        cpu.run_to(inject.symbols("x86")["x86_pvh_entry"])
-        change(cpu, cpu.reg("rbx"))
-    return fault
-
-
 def pvh_magic(cpu, info):
     cpu.write32(info, 0)
 
@@ -195,12 +189,85 @@ def pvh_module_far(cpu, info):
 ], ids=lambda v: getattr(v, "__name__", ""))
 def test_pvh_loader(change, parts):
     what = machine.Machine("x86", append="vm=hello", boot="pvh")
-    refused(inject.boot(change.__name__, what, at_pvh_entry(change), 40), *parts)
+    refused(inject.boot(change.__name__, what, at_entry(change, "x86_pvh_entry"), 40), *parts)
 
 
 def test_wrong_pvh_magic():
     what = machine.Machine("x86", append="vm=hello", boot="pvh")
-    one_line(inject.boot("no magic", what, at_pvh_entry(pvh_magic), 40, "halted"), "PVH", "hvm_start_info")
+    booted = inject.boot("no magic", what, at_entry(pvh_magic, "x86_pvh_entry"), 40, "halted")
+    one_line(booted, "PVH", "hvm_start_info")
+
+
+# --- Multiboot 2 and Linux's protocol ---------------------------------------------------------------
+
+MB2_MODULE, MB2_MEMORY, MB2_MEMMAP, MB2_END = 3, 4, 6, 0
+
+
+def tag(cpu, info, kind):
+    """Where the first tag of a kind is."""
+    at = info + 8
+    while cpu.read32(at) != kind:
+        assert cpu.read32(at) != MB2_END
+        at += (cpu.read32(at + 4) + 7) & ~7
+    return at
+
+
+def mb2_size(cpu, info):
+    cpu.write32(info, 0xffffffff)
+
+
+def mb2_tag_of_no_size(cpu, info):
+    """Would be read for ever."""
+    cpu.write32(info + 12, 0)
+
+
+def mb2_no_end(cpu, info):
+    cpu.write32(tag(cpu, info, MB2_END), 0x1234)
+
+
+def mb2_no_memory(cpu, info):
+    cpu.write32(tag(cpu, info, MB2_MEMORY), 0x1234)
+    cpu.write32(tag(cpu, info, MB2_MEMMAP), 0x1234)
+
+
+def mb2_module_far(cpu, info):
+    at = tag(cpu, info, MB2_MODULE)
+    cpu.write32(at + 8, 0xfffff000)
+    cpu.write32(at + 12, 0xffffffff)
+
+
+@pytest.mark.parametrize("change,parts", [
+    (mb2_size, ["out of reach"]),
+    (mb2_tag_of_no_size, ["tag", "size"]),
+    (mb2_no_end, ["without an end"]),
+    (mb2_no_memory, ["without memory"]),
+    (mb2_module_far, ["module", "not in RAM"]),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_multiboot2_loader(tmp_path, change, parts):
+    """GRUB's, changed. Where its command line was not reached, nothing ends the emulator."""
+    what = ways_x86.way(tmp_path, "cupel.elf", "vm=hello", media="disc", command="multiboot2")
+    one_line(inject.boot(change.__name__, what, at_entry(change), 90, LINE), *parts)
+
+
+E820_COUNT, RAMDISK = 0x1e8, 0x218
+
+
+def linux_no_memory(cpu, info):
+    """A BIOS that knows nothing of int 15h, E820h."""
+    cpu.write(info + E820_COUNT, b"\0")
+
+
+def linux_initrd_far(cpu, info):
+    cpu.write32(info + RAMDISK, 0xfff00000)
+
+
+@pytest.mark.parametrize("change,parts", [
+    (linux_no_memory, ["boot_params", "without memory"]),
+    (linux_initrd_far, ["module", "not in RAM"]),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_linux_loader(change, parts):
+    what = machine.Machine("x86", append="vm=hello", **way_in("linux"))
+    refused(inject.boot(change.__name__, what, at_entry(change, "x86_linux_entry"), 60), *parts)
 
 
 # --- SVM switched off by firmware -------------------------------------------------------------------
@@ -356,6 +423,17 @@ def test_optional_tables(change):
     start(change, cpus=2).well().says("2 of 2 CPUs online").all_ok(at_least=2)
 
 
+def clocks_that_stand_still(cpu, info):
+    """A PM timer at a port where nothing is, and no HPET."""
+    tables = Tables(cpu)
+    tables.spoil(b"HPET")
+    tables.write(b"FACP", 76, (0x5008).to_bytes(4, "little"))
+
+
+def test_clock_stands_still():
+    refused(start(clocks_that_stand_still, 60), "no clock", "stand still")
+
+
 def another_cpu(cpu, info):
     """The second entry of the MADT names a CPU that is not there."""
     tables = Tables(cpu)
@@ -458,7 +536,7 @@ def test_refusal_on_both_consoles(boot, tmp_path):
 def test_early_refusal_on_both_consoles(tmp_path):
     """The loader's tables are wrong, but the command line was read."""
     path, extra = second_port(tmp_path)
-    refused(start(module_list_far, "vm=hello console=com2", extra=extra), "module list")
+    refused(start(module_list_far, words="vm=hello console=com2", extra=extra), "module list")
     assert "module list out of reach" in path.read_text()
 
 
