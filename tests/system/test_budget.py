@@ -5,9 +5,10 @@ guest's first. `./cupel check --bless` writes tests/golden/boot-*.json anew."""
 import json
 import os
 import re
+from dataclasses import replace
 
 import conftest
-import grub
+import ways_x86
 from front import machine
 
 IMAGE_LIMIT = 256 * 1024
@@ -68,19 +69,8 @@ def ways(arch, directory):
     yield "pvh", machine.Machine(arch, boot="pvh")
     yield "linux", machine.Machine(arch, image=efi)
     yield "uefi", machine.Machine(arch, image=efi, extra=("-bios", OVMF))
-    disc = grub.disc(directory, "debug-exit", "multiboot2")
-    yield "multiboot2", Disc(arch, extra=("-cdrom", disc))
-
-
-class Disc(machine.Machine):
-    """Started by its BIOS: no file is given to QEMU."""
-
-    def argv(self):
-        argv = super().argv()
-        for word in ("-kernel", "-initrd", "-append"):
-            at = argv.index(word)
-            del argv[at:at + 2]
-        return argv
+    grub = ways_x86.way(directory, "cupel.elf", "", media="disc", command="multiboot2")
+    yield "multiboot2", replace(grub, cpus=1)
 
 
 PROMPT = r"nothing was asked for at boot, (\d+) ns ago"
@@ -88,7 +78,7 @@ PROMPT = r"nothing was asked for at boot, (\d+) ns ago"
 
 def count(way, what):
     """Instructions from the image's entry to the monitor's prompt."""
-    what = machine.replace(what, extra=what.extra + ("-icount", "shift=%d,sleep=off" % SHIFT))
+    what = replace(what, extra=what.extra + ("-icount", "shift=%d,sleep=off" % SHIFT))
     booted = conftest.Booted("to the prompt by " + way, machine.boot(what, 180, PROMPT))
     booted.check(booted.result.match, "the monitor does not say how long it took")
     return int(booted.result.match.group(1)) >> SHIFT
