@@ -11,6 +11,7 @@
 #include <cupel/atomic.h>
 #include <cupel/percpu.h>
 #include <cupel/printk.h>
+#include <cupel/smp.h>
 
 #define TRY_REGS 13 /* x19-x30, sp */
 
@@ -153,12 +154,24 @@ static const char *sync_cause(const struct trap_frame *f)
 	return "bad memory access";
 }
 
+/* While devices are being found, a bus that refuses is no fault of ours. */
+static void nothing_answers(const struct trap_frame *f)
+{
+	if (!is_abort(f->esr) || ESR_ABT_FSC(f->esr) != FSC_EXTERNAL || cpu_online(0))
+		return;
+	console_force_unlock();
+	cannot_start("nothing answers at 0x%lx, where firmware says that a device is",
+		     (unsigned long)f->far);
+}
+
 void trap_sync(struct trap_frame *f)
 {
 	struct try_state *t = this_cpu_ptr(try_state);
 
-	if (!t->armed)
+	if (!t->armed) {
+		nothing_answers(f);
 		fatal(f, sync_cause(f));
+	}
 	t->armed = false;
 	t->info = (struct trap_info){ .esr = f->esr, .elr = f->elr, .far = f->far };
 	f->x[0] = (u64)t->regs;

@@ -14,6 +14,7 @@ from front import machine
 from test_failures_x86 import one_line, refused
 
 MIB = 1 << 20
+UEFI = ("-bios", "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd")
 MEMORY = "reg = <0x00 0x40000000 0x00 0x40000000>;"
 HELLO = "semihosting selftest=gic"
 
@@ -78,6 +79,8 @@ LACKS = {
                        ["interrupt controller", "redistributor"]),
     "distributor": (replaced("0x8000000 0x00 0x10000", "0x9000000 0x00 0x1000"),
                     ["interrupt controller", "no GICv3 distributor"]),
+    "redistributors-that-answer": (replaced("0x80a0000 0x00 0xf60000", "0x80c0000 0x00 0xf40000"),
+                                   ["nothing answers at 0x80cffe8"]),
     "distributor-in-memory": (replaced("0x8000000 0x00 0x10000", "0x50000000 0x00 0x10000"),
                               ["interrupt controller", "no registers can be at 0x50000000"]),
     "timer": (without("timer"), ["timer", "firmware names no"]),
@@ -190,6 +193,11 @@ def test_wrong_level_is_told_on_every_console(tmp_path):
     assert "Cupel: entered at EL1" in other.read_text()
 
 
+def test_wrong_level_by_uefi(boot):
+    """Said on UEFI's own console, and given back to UEFI."""
+    boot("vm", "arm64", el2=False, extra=UEFI, until="needs EL2").says("entered at EL1, but it needs EL2")
+
+
 def test_wrong_level_and_no_tree(tmp_path):
     what = bare(str(tmp_path), el3=True)
     one_line(conftest.Booted("EL3", machine.boot(what, 60, "halted")), "EL3", "EL2", prefix="Cupel: entered")
@@ -260,8 +268,6 @@ def test_place_of_the_image(tmp_path, at):
 
 
 # --- ACPI or device tree ------------------------------------------------------------------------------
-
-UEFI = ("-bios", "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd")
 
 
 @pytest.mark.parametrize("words,firmware", (("", "efi+acpi"), ("acpi=force", "efi+acpi")))
