@@ -385,13 +385,19 @@ static void words_of_boot_are_known(void **state)
 
 static const char *uart;
 static u32 asked, burst;
+static bool polite; /* a line is sent when there is a prompt */
+static u64 ragged; /* not 0: keys come at any moment, or just don't */
 
 static int uart_getc(struct console *c)
 {
 	asked++;
+	if (ragged && host_random(&ragged) & 1)
+		return -1;
 	if (!uart || !*uart || !burst)
 		return -1;
 	burst--;
+	if (polite && *uart == '\r')
+		burst = 0;
 	return (u8)*uart++;
 }
 
@@ -400,6 +406,8 @@ static bool slow;
 static void uart_putc(struct console *c, char ch)
 {
 	burst = slow ? 1 : burst; /* a character comes in while one goes out */
+	if (polite && ch == '>')
+		burst = ~0U;
 }
 
 static struct console serial = { .name = "serial", .putc = uart_putc, .getc = uart_getc };
@@ -481,6 +489,8 @@ static void run_monitor(void *script)
 	if (script) {
 		console_register(&serial);
 		give(script);
+		polite = true;
+		burst = 0;
 	}
 	alarm(script ? 60 : 2);
 	monitor();
@@ -495,7 +505,7 @@ static void said(const char *want)
 static void a_session(void **state)
 {
 	static char script[] =
-		"help\rlist\nlist toy\r\nmachine\rmemory\rcounters\rregs\rregs 0\r"
+		"help\rlist\r\nlist toy\r\nmachine\rmemory\rcounters\rregs\rregs 0\r"
 		"run toy\rrun  toy size=\"3 4\"\rbench=toy size=5\rrun toy size=0\rrun toy \"\r"
 		"run toy nr_cpus=1\rrun other\rvm x\rsize=1\rcounters on\rcounters clear\r"
 		"counters off\rcounters x\r\r  \rpoweroff\r";
@@ -514,6 +524,23 @@ static void a_session(void **state)
 	said("no VMs: there is no archive beside the image\nended with code 1\n");
 	said("> size=1\nno such command");
 	said("x: on, off or clear\n");
+}
+
+static void no_key_is_lost(void **state)
+{
+	char script[4096] = "";
+	const char *at;
+	u32 runs = 0;
+
+	for (u32 i = 0; i < 100; i++)
+		strcat(script, "run toy size=123\r");
+	strcat(script, "poweroff\r");
+	ragged = 3;
+	assert_int_equal(host_dies(run_monitor, script), 0);
+	ragged = 0;
+	for (at = host_last_words(); (at = strstr(at, "toy: size 123\nended with code 0\n")); at++)
+		runs++;
+	assert_int_equal(runs, 100);
 }
 
 static void the_code_is_that_of_the_last_run(void **state)
@@ -551,6 +578,7 @@ int main(void)
 		cmocka_unit_test(a_console_that_cannot_be_read_is_told),
 		cmocka_unit_test(a_session),
 		cmocka_unit_test(the_code_is_that_of_the_last_run),
+		cmocka_unit_test(no_key_is_lost),
 		cmocka_unit_test(input),
 	};
 

@@ -15,6 +15,7 @@
 #include <cupel/errno.h>
 #include <cupel/mm.h>
 #include <cupel/percpu.h>
+#include <cupel/printk.h>
 #include <cupel/smp.h>
 #include <cupel/vm.h>
 
@@ -215,6 +216,68 @@ static void bad_archives(void **state)
 	expect("there is no archive");
 }
 
+/* --- With somebody at the console ------------------------------------------------------------------ */
+
+static u32 looks; /* at which Ctrl-C comes; 0: it does not */
+
+static int keyboard(struct console *c)
+{
+	return looks && !--looks ? CONSOLE_INTERRUPT : -1;
+}
+
+static void no_echo(struct console *c, char ch)
+{
+}
+
+static struct console serial = { .name = "serial", .putc = no_echo, .getc = keyboard };
+
+static void interrupted(u32 when)
+{
+	static char line[] = "timeout=9";
+	u64 free = mm_stats().free_pages;
+	const char *why;
+
+	archive_with(conf);
+	host_console_clear();
+	assert_int_equal(cmdline_parse(line, &why), 0);
+	looks = when;
+	assert_int_equal(vmrun("h+h,a"), -EIO);
+	expect("# interrupted at the console\nnot ok 1 h: end\n");
+	expect("not ok 2 h: end\n1..2\n"); /* and nothing after it begins */
+	assert_int_equal(looks, 0);
+	vm_retire(NULL);
+	assert_int_equal(mm_stats().free_pages, free);
+}
+
+/* At the first look already, and in the middle: after the lines that were printed, each a look a character. */
+static void ctrl_c_ends_what_runs_and_what_would(void **state)
+{
+	console_register(&serial);
+	assert_true(console_input_begin());
+	host_guest = guest;
+	console_interrupted();
+	interrupted((u32)strlen("KTAP version 1\n") + 1);
+	interrupted((u32)strlen("KTAP version 1\n") + 20);
+}
+
+static void the_last_vm_is_kept(void **state)
+{
+	u64 free = mm_stats().free_pages;
+
+	archive_with(conf);
+	host_console_clear();
+	assert_int_equal(vmrun("a,d"), 0);
+	assert_string_equal(vm_kept()->config.name, "d");
+	assert_true(mm_stats().free_pages < free);
+	assert_int_equal(vmrun("n"), -EIO);
+	assert_string_equal(vm_kept()->config.name, "d");
+	assert_int_equal(vmrun("a"), 0);
+	assert_string_equal(vm_kept()->config.name, "a");
+	vm_retire(NULL);
+	assert_null(vm_kept());
+	assert_int_equal(mm_stats().free_pages, free);
+}
+
 static int setup(void **state)
 {
 	host_setup(CPUS, MIB(32));
@@ -234,6 +297,8 @@ int main(void)
 		cmocka_unit_test(all_of_them),
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(bad_archives),
+		cmocka_unit_test(ctrl_c_ends_what_runs_and_what_would), /* reads the console from here on */
+		cmocka_unit_test(the_last_vm_is_kept),
 	};
 
 	return cmocka_run_group_tests_name("vmrun", tests, setup, NULL);
