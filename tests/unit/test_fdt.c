@@ -466,9 +466,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_v3),   cmocka_unit_test(memory_is_cut),
 		cmocka_unit_test(good_v2),   cmocka_unit_test(no_gic),
-		cmocka_unit_test(malformed),
-		cmocka_unit_test(spin_tables),
-		cmocka_unit_test(uarts), cmocka_unit_test(long_command_line),
+		cmocka_unit_test(malformed), cmocka_unit_test(spin_tables),
+		cmocka_unit_test(uarts),     cmocka_unit_test(long_command_line),
 		cmocka_unit_test(every_cut), cmocka_unit_test(noise),
 	};
 
