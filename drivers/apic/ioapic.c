@@ -112,18 +112,22 @@ static const struct irq_chip ioapic_chip = {
 	.get_state = chip_get_state,
 };
 
+/* Nothing there reads as all ones on a PC, as zeroes on some emulators. */
 static void add_ioapic(const struct ioapic_info *info)
 {
 	struct ioapic *io = &ioapics[nr_ioapics];
+	u32 version = 0;
 
 	io->page = arch_map_device(info->base, PAGE_SIZE);
-	if (!io->page) {
-		printk("IOAPIC %u at 0x%llx left out: no device address\n", info->id,
-		       (unsigned long long)info->base);
+	if (io->page)
+		version = ioapic_read(io, IOAPIC_REG_VERSION);
+	if (!version || version == ~0U) {
+		printk("IOAPIC %u at 0x%llx left out: %s\n", info->id, (unsigned long long)info->base,
+		       io->page ? "nothing is there" : "no device address");
 		return;
 	}
 	io->gsi_base = info->gsi_base;
-	io->inputs = (ioapic_read(io, IOAPIC_REG_VERSION) >> 16 & 0xff) + 1;
+	io->inputs = (version >> 16 & 0xff) + 1;
 	for (u32 i = 0; i < io->inputs; i++)
 		ioapic_write(io, IOAPIC_REG_REDIR(i), IOAPIC_REDIR_MASKED);
 	nr_ioapics++;

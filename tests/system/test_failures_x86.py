@@ -317,7 +317,7 @@ def test_svm_locked_on_another_cpu():
 
 HEADER = 36
 RSDP_RSDT = 16
-MADT_ENTRIES, MADT_LAPIC = 44, 0
+MADT_ENTRIES, MADT_LAPIC, MADT_IOAPIC = 44, 0, 1
 
 
 class Tables:
@@ -421,6 +421,33 @@ def bad_hpet(cpu, info):
 def test_optional_tables(change):
     """What is wrong counts as absent: the other one has a clock."""
     start(change, cpus=2).well().says("2 of 2 CPUs online").all_ok(at_least=2)
+
+
+def hpet_in_ram(cpu, info):
+    Tables(cpu).write(b"HPET", 44, (0x200000).to_bytes(8, "little"))
+
+
+def hpet_nowhere(cpu, info):
+    Tables(cpu).write(b"HPET", 44, (0xe8000000).to_bytes(8, "little"))
+
+
+@pytest.mark.parametrize("change", (hpet_in_ram, hpet_nowhere), ids=lambda f: f.__name__)
+def test_hpet_that_is_none(change):
+    start(change, cpus=2).well().says("2 of 2 CPUs online").all_ok(at_least=2)
+
+
+def ioapic_at(address):
+    def ioapic(cpu, info):
+        tables = Tables(cpu)
+        tables.write(b"APIC", next(tables.madt(MADT_IOAPIC)) + 4, address.to_bytes(4, "little"))
+    return ioapic
+
+
+@pytest.mark.parametrize("address", (0x200000, 0xe8000000), ids=("in-ram", "nowhere"))
+def test_ioapic_that_is_none(address):
+    """A line, and what needs no device's interrupt runs."""
+    booted = start(ioapic_at(address), cpus=2).well()
+    one_line(booted, "%#x" % address, prefix="IOAPIC").says("2 of 2 CPUs online").all_ok(at_least=2)
 
 
 def clocks_that_stand_still(cpu, info):
@@ -556,6 +583,12 @@ def test_console_where_nothing_is(boot):
 class NoPorts(machine.Machine):
     def argv(self):
         return ["none" if word == "chardev:console" else word for word in super().argv()]
+
+
+def test_no_console():
+    """Ports where nothing is: it runs all the same."""
+    booted = conftest.Booted("no COM1", machine.boot(NoPorts("x86", append="vm=hello"), 60))
+    booted.check(booted.result.ended == "exit" and booted.result.code == 0, "should end with code 0")
 
 
 @pytest.mark.parametrize("cpu", ("max,-lm", "max,-svm"))
