@@ -10,6 +10,7 @@
 #include <cupel/arch.h>
 #include <cupel/percpu.h>
 #include <cupel/platform.h>
+#include <cupel/printk.h>
 #include <cupel/smp.h>
 
 #define NR_CORES 4
@@ -103,8 +104,12 @@ u32 bcm2836_ack(void)
 		dsb(sy);
 		return sgi;
 	}
-	source &= SOURCE_TIMERS;
-	return source ? BCM2836_TIMERS + (u32)__builtin_ctz(source) : GIC_SPURIOUS_MIN;
+	if (source & SOURCE_TIMERS)
+		return BCM2836_TIMERS + (u32)__builtin_ctz(source);
+	/* Nobody here can silence it. */
+	if (source)
+		panic("interrupt controller: firmware left the GPU's interrupts on (0x%x)", source);
+	return GIC_SPURIOUS_MIN;
 }
 
 static int bcm2836_init(const char **why)

@@ -8,6 +8,7 @@ import re
 import pytest
 
 import conftest
+import inject
 from archives import archive
 from front import machine
 
@@ -101,3 +102,21 @@ def test_exits_of_a_gicv2_guest(pi3):
     booted = pi3("bench=exits samples=50").well()
     ops = {row["variant"]["op"] for row in booted.records()}
     booted.check({"hvc", "sgi-self", "timer-late", "wfi-late"} <= ops, "rows of %s" % sorted(ops))
+
+
+# Of the BCM2835 behind the local controller: enables of its first 32 interrupts, and its system timer's
+# second compare register, which raises the second of them.
+ENABLE_IRQS_1, SYSTEM_TIMER_C1 = 0x3f00b210, 0x3f003010
+
+
+def leave_timer_on(cpu):
+    cpu.ask("Qqemu.PhyMemMode:1")  # devices too
+    cpu.write32(ENABLE_IRQS_1, 2)
+    cpu.write32(SYSTEM_TIMER_C1, 100000)  # microseconds
+
+
+def test_firmware_leaves_a_gpu_interrupt_on():
+    what = machine.Machine.of_board("raspi3b", append="vm=smp,tick-poll,memory-alone")
+    booted = inject.boot("a GPU interrupt", what, leave_timer_on)
+    booted.check(booted.result.ended == "exit" and booted.result.code, "should have ended with a panic")
+    booted.says("interrupt controller: firmware left the GPU's interrupts on (0x100)")
