@@ -89,10 +89,8 @@ static u32 boot_cpu_id(void)
 
 static int (*const loaders[])(const struct acpi_access *a, paddr_t pa, struct platform *p,
 			      const char **why) = {
-	[BOOT_MULTIBOOT] = multiboot_read_platform,
-	[BOOT_PVH] = pvh_read_platform,
-	[BOOT_MULTIBOOT2] = multiboot2_read_platform,
-	[BOOT_EFI] = efi_read_platform,
+	[BOOT_MULTIBOOT] = multiboot_read_platform,   [BOOT_PVH] = pvh_read_platform,
+	[BOOT_MULTIBOOT2] = multiboot2_read_platform, [BOOT_EFI] = efi_read_platform,
 	[BOOT_LINUX] = linux_read_platform,
 };
 

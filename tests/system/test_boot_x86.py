@@ -57,6 +57,14 @@ def test_way_in(name, board, tmp_path, pvh_rows):
     booted.check(rows(booted, firmware) == pvh_rows, "other rows than by PVH")
 
 
+def test_uefi_shell_at_the_second_try(tmp_path, pvh_rows):
+    """The first one names an archive that is not there: a line, and nothing is left behind in memory."""
+    booted = start(way(tmp_path, "cupel.efi", EXPERIMENT, media="shell", firmware="uefi",
+                       script="cupel.efi initrd=missing.cpio\r\n"))
+    booted.says("Cupel: there is no archive missing.cpio")
+    booted.check(rows(booted, "efi+acpi") == pvh_rows, "other rows than by PVH")
+
+
 # RAM on both sides of a hole that reaches from 128 MiB to 4 GiB; the VM's only fits beyond it.
 HOLE = {"machine_type": "q35,max-ram-below-4g=128M", "memory": 640}
 CONF = "[vm big]\nkernel = hello.elf\nmemory = 400M\n"

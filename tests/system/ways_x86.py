@@ -14,10 +14,12 @@ OVMF = "/usr/share/OVMF/OVMF_%s_4M.fd"
 
 @dataclass(frozen=True)
 class Way(machine.Machine):
-    """`media`: "" = -kernel, "disc" = GRUB's, "disk" = a FAT disk with the application as its boot file."""
+    """`media`: "" = -kernel, "disc" = GRUB's, "disk" = a FAT disk with the application as its boot
+    file, "shell" = one with a script for UEFI's shell, whose lines are `script` and then the application."""
 
     media: str = ""
     command: str = ""  # GRUB's
+    script: str = ""
     firmware: str = "bios"  # or "uefi"
     directory_of_media: str = ""
 
@@ -39,8 +41,9 @@ class Way(machine.Machine):
         if self.media == "disc":
             argv += ["-cdrom", grub.disc(self.directory_of_media, self.words(), self.command, self.image,
                                          self.firmware, self.archive)]
-        elif self.media == "disk":
-            argv += ["-drive", "format=raw,file=fat:rw:" + self.disk()]
+        elif self.media:
+            fill = self.disk if self.media == "disk" else self.shell
+            argv += ["-drive", "format=raw,file=fat:rw:" + fill()]
         else:
             argv += ["-kernel", self.image_path(), "-append", self.words()]
             argv += ["-initrd", self.archive_path()] if self.archive else []
@@ -51,14 +54,24 @@ class Way(machine.Machine):
             pytest.skip("ovmf is not installed: ./cupel setup")
         return shutil.copy(OVMF % "VARS", self.directory_of_media)
 
-    def disk(self):
-        """A system partition as UEFI looks for it; the command line is in a file beside the application."""
+    def tree(self, directory, name):
         root = os.path.join(self.directory_of_media, "disk")
-        place = os.path.join(root, "EFI/BOOT")
+        place = os.path.join(root, directory)
         os.makedirs(place)
-        shutil.copy(self.image_path(), os.path.join(place, "BOOTX64.EFI"))
+        shutil.copy(self.image_path(), os.path.join(place, name))
         if self.archive:
             shutil.copy(self.archive_path(), os.path.join(place, "guests.cpio"))
+        return root, place
+
+    def shell(self):
+        root, _ = self.tree("cupel", "cupel.efi")
+        with open(os.path.join(root, "startup.nsh"), "w", encoding="ascii") as file:
+            file.write("fs0:\r\ncd cupel\r\n%scupel.efi %s\r\n" % (self.script, self.words()))
+        return root
+
+    def disk(self):
+        """A system partition as UEFI looks for it; the command line is in a file beside the application."""
+        root, place = self.tree("EFI/BOOT", "BOOTX64.EFI")
         with open(os.path.join(place, "cupel.cmdline"), "w", encoding="ascii") as file:
             file.write(self.words())
         return root
