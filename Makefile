@@ -119,13 +119,8 @@ EFI_FLAGS_arm64 := -ffixed-x18
 # There the rest of the image is bound to its place, what runs before it is there is not.
 EFI_FLAGS_x86 := -DGNU_EFI_USE_MS_ABI -fpie -include include/cupel/hidden.h -fno-sanitize=all
 EFI_SRCS := drivers/firmware/efi_stub.c arch/x86/boot_efi.c
-<<<<<<< HEAD
 EFI_FLAGS := -isystem $(DEPS)/include/efi -fno-stack-protector $(EFI_FLAGS_$(ARCH))
 $(EFI_SRCS:%.c=$(O)/%.o): CFLAGS += $(EFI_FLAGS)
-=======
-EFI_SAYS := -isystem $(DEPS)/include/efi -fno-stack-protector $(EFI_FLAGS_$(ARCH))
-$(EFI_SRCS:%.c=$(O)/%.o): CFLAGS += $(EFI_SAYS)
->>>>>>> 8801b2e (x86: an EFI application that fails gives its memory back)
 
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which
 # leaves the image room for one more experiment.
@@ -214,11 +209,7 @@ $(O)/guests.cpio: $(GUESTS) $(GUEST_CONF) Makefile
 # One "file<TAB>command" a line, for compile_commands.json and clang-tidy.
 list-commands:
 	@:$(foreach s,$(filter %.c,$(SRCS)),$(info $s	$(CC) $(CPPFLAGS) $(if $(filter bench/origin.c,$s),$(BUILD_SAYS)) \
-<<<<<<< HEAD
 		$(CFLAGS) $(if $(filter $(EFI_SRCS),$s),$(EFI_FLAGS)) -c $s))
-=======
-		$(CFLAGS) $(if $(filter $(EFI_SRCS),$s),$(EFI_SAYS)) -c $s))
->>>>>>> 8801b2e (x86: an EFI application that fails gives its memory back)
 	@:$(foreach s,$(filter %.c,$(GUEST_LIB) $(GUEST_SRCS)),$(info $s	$(CC) $(CPPFLAGS) $(GUEST_CFLAGS) -c $s))
 
 compile_commands.json: $(SRCS) $(GUEST_SRCS) $(GUEST_LIB) Makefile
