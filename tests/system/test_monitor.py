@@ -12,7 +12,7 @@ import time
 import pytest
 
 from archives import archive
-from front import console, machine
+from front import boards, console, machine
 
 PROMPT = "cupel> "
 UP, LEFT, DELETE = "\033[A", "\033[D", "\033[3~"
@@ -89,9 +89,9 @@ class Terminal:
 def terminal():
     started = []
 
-    def start(arch, append="", stdin=None, **fields):
+    def start(arch, append="", stdin=None, what=None, **fields):
         fields.setdefault("cpus", 2)
-        started.append(Terminal(machine.Machine(arch=arch, append=append, **fields), stdin))
+        started.append(Terminal(what or machine.Machine(arch=arch, append=append, **fields), stdin))
         return started[-1]
 
     yield start
@@ -249,6 +249,18 @@ def test_typed_ahead(terminal, arch):
     assert t.ended(60) == 0
     assert t.text.count("list [EXPERIMENT]") == 10 and t.text.count("reader - what") == 10
     assert t.text.count("[hello]") == 1
+
+
+@pytest.mark.parametrize("board", boards.BOARDS)
+def test_every_uart(terminal, board):
+    """Of the boards that QEMU models: keys come in, and lines come out whole."""
+    t = terminal(None, what=machine.Machine.of_board(board))
+    t.wait(PROMPT)
+    t.type("lisx\bt" + LEFT + LEFT + "\005 exits\r")
+    has(t.wait(PROMPT), "exits - ", "samples - ")
+    has(t.do("machine"), "online")
+    t.type("poweroff\r")
+    assert t.ended() == 0
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
