@@ -11,7 +11,7 @@ import pytest
 import conftest
 from bare import IMAGE, bare, device_tree
 from front import machine
-from test_failures_x86 import one_line, refused
+from refusals import one_line, refused
 
 MIB = 1 << 20
 UEFI = ("-bios", "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd")

@@ -4,7 +4,6 @@ line that says what and why, and none a silent console. Faults that QEMU has no 
 into the registers and the memory of the machine when it is about to start."""
 
 import os
-import re
 
 import pytest
 
@@ -12,27 +11,10 @@ import conftest
 import inject
 import ways_x86
 from front import machine
+from refusals import LINE, one_line, refused
 
 RSD_PTR = b"RSD PTR "
-LINE = "cupel: cannot start: "
 OVMF = "/usr/share/ovmf/OVMF.fd"
-
-
-def one_line(booted, *parts, prefix=LINE):
-    """One line with all that, and nothing that looks like an accident. A terminal's codes do not count."""
-    text = re.sub("\033\\[[0-9;=]*[A-Za-z]", "", booted.text)
-    lines = [line for line in text.splitlines() if line.startswith(prefix)]
-    booted.check(len(lines) == 1, "should have one line '%s...', has %d" % (prefix, len(lines)))
-    for part in parts:
-        booted.check(part.lower() in lines[0].lower(), "%r lacks %r" % (lines[0], part))
-    return booted.never_says("panic", "backtrace", "exception")
-
-
-def refused(booted, *parts):
-    """And it ended by itself, with the code of a failure."""
-    one_line(booted, *parts)
-    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
-    return booted
 
 
 @pytest.mark.parametrize("cpu,parts", [
@@ -67,7 +49,7 @@ def test_cpu_lacks_after_uefi(boot, cpu, parts):
 
 # --- What the loader says ---------------------------------------------------------------------------
 
-MB_FLAGS, MB_CMDLINE, MB_MODS_COUNT, MB_MODS_ADDR, MB_MMAP_LEN, MB_MMAP_ADDR = 0, 16, 20, 24, 44, 48
+MB_FLAGS, MB_MODS_ADDR, MB_MMAP_LEN, MB_MMAP_ADDR = 0, 24, 44, 48
 
 
 def at_entry(change, entry="x86_multiboot_entry"):
