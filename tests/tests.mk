@@ -50,6 +50,7 @@ endif
 TESTS ?= $(UNIT_TESTS)
 
 UNIT_SRCS_loaders := drivers/firmware/multiboot.c drivers/firmware/multiboot2.c drivers/firmware/linux.c drivers/firmware/pvh.c
+UNIT_SRCS_uart := drivers/uart/polled.c drivers/uart/ns16550.c
 UNIT_SRCS_ubsan := core/ubsan.c
 UNIT_SRCS_efi_stub := drivers/firmware/efi_stub.c
 UNIT_SRCS_decode := arch/x86/decode.c
