@@ -72,6 +72,17 @@ class Stopped:
         self.wait()
         self.ask("z1,%x,1" % address)
 
+    def run_only(self, thread, seconds, until=None):
+        """The other CPUs stand still meanwhile."""
+        if until:
+            self.ask("Z1,%x,1" % until)
+        self.send("vCont;c:" + thread)
+        time.sleep(seconds)
+        self.socket.sendall(b"\x03")
+        self.wait()
+        if until:
+            self.ask("z1,%x,1" % until)
+
     def step(self):
         self.send("s")
         self.wait()
