@@ -134,6 +134,24 @@ static void keep_module(const struct module *m)
 		     (unsigned long long)end);
 }
 
+/*
+ * GRUB may have the archive at 0, where nothing of ours is ever mapped, or where other CPUs start: it goes behind
+ * the image, into what is nobody's now that the loader's information has been read.
+ */
+static void lift_archive(struct module *m)
+{
+	paddr_t image_end = ALIGN_UP((paddr_t)__image_end, PAGE_SIZE);
+
+	for (u32 i = 0; i < nr_ram && m->base < MIB(1); i++) {
+		paddr_t to = max(ram[i].base, image_end), end = ram[i].base + ram[i].size;
+
+		if (to >= end || m->size > end - to)
+			continue;
+		memcpy(pa_to_va(to), pa_to_va(m->base), m->size);
+		m->base = to;
+	}
+}
+
 static u64 ram_mib(void)
 {
 	u64 size = 0;
@@ -160,6 +178,8 @@ static void keep_memory(void)
 	memcpy(ram, platform.mem, sizeof(ram));
 	nr_ram = platform.nr_mem;
 	x86_smp_reserve(ram, nr_ram);
+	if (platform.nr_modules)
+		lift_archive(&platform.modules[0]);
 	reserve(0, MIB(1)); /* BIOS data, EBDA, trampoline */
 	reserve((paddr_t)__image_start, (paddr_t)__image_end);
 	for (u32 i = 0; i < platform.nr_modules; i++)

@@ -21,7 +21,8 @@ void fw_add_ram(struct platform *p, u64 base, u64 size)
 
 int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size)
 {
-	if (!size || !a->phys(a->ctx, base, size))
+	/* One at 0 has no pointer, but all behind its first byte has. */
+	if (!size || !a->phys(a->ctx, base + !base, size - !base))
 		return -EINVAL;
 	if (p->nr_modules == PLATFORM_MAX_MODULES)
 		return 0;

@@ -59,14 +59,14 @@ def image(tmp_path_factory):
 
 
 UBOOT = ("-bios", "/usr/lib/u-boot/qemu_arm64/u-boot.bin")
-# What started it, and what the image then says of that.
+# What started it, and what the image then says of that. U-Boot since 2023.07 looks for an EFI application first.
 WAYS = {
-    "aavmf": ("efi+acpi", dict(arch="arm64")),
-    "aavmf-no-acpi": ("efi+fdt", dict(arch="arm64", acpi=False)),
-    "u-boot": ("fdt", dict(arch="arm64", firmware=UBOOT)),
-    "ovmf": ("efi+acpi", dict(arch="x86")),
-    "bios": ("multiboot2", dict(arch="x86")),
-    "bios-pc": ("multiboot2", dict(arch="x86", machine="pc")),
+    "aavmf": (("efi+acpi",), dict(arch="arm64")),
+    "aavmf-no-acpi": (("efi+fdt",), dict(arch="arm64", acpi=False)),
+    "u-boot": (("fdt", "efi+fdt"), dict(arch="arm64", firmware=UBOOT)),
+    "ovmf": (("efi+acpi",), dict(arch="x86")),
+    "bios": (("multiboot2",), dict(arch="x86")),
+    "bios-pc": (("multiboot2",), dict(arch="x86", machine="pc")),
 }
 
 
@@ -98,7 +98,7 @@ def direct():
 def test_one_disk_for_all(name, image, tmp_path, direct):
     booted = start(name, image, tmp_path).well().says("2 of 2 CPUs online").never_says("unknown word")
     booted.check(rows(booted) == direct[WAYS[name][1]["arch"]], "other rows than without a disk")
-    booted.check(booted.records()[0]["machine"]["firmware"] == WAYS[name][0], "by another way")
+    booted.check(booted.records()[0]["machine"]["firmware"] in WAYS[name][0], "by another way")
 
 
 def test_grub_on_uefi(image, tmp_path, direct):

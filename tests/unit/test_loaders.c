@@ -257,6 +257,16 @@ static void multiboot2_makes_do(void **state)
 	assert_int_equal(p.rsdp, OLD_TAG + 8);
 }
 
+/* GRUB 2.12 on UEFI puts it there if there is memory. */
+static void multiboot2_module_at_zero(void **state)
+{
+	make_multiboot2();
+	put(MODULE_TAG + 8, 0, 4);
+	assert_int_equal(read_multiboot2(), 0);
+	assert_int_equal(p.modules[0].base, 0);
+	assert_int_equal(p.modules[0].size, FILE_AT + 100);
+}
+
 /* UEFI 2.10, 7.2.3: type, start, pages, attributes (8: can be cached). */
 static void efi_range(u32 n, u32 type, u64 start, u64 pages)
 {
@@ -518,6 +528,7 @@ int main(void)
 		cmocka_unit_test(damaged_multiboot),
 		cmocka_unit_test(multiboot2_is_read),
 		cmocka_unit_test(multiboot2_makes_do),
+		cmocka_unit_test(multiboot2_module_at_zero),
 		cmocka_unit_test(multiboot2_prefers_efi),
 		cmocka_unit_test(multiboot2_broken_efi),
 		cmocka_unit_test(damaged_multiboot2),

@@ -79,8 +79,8 @@ def debug(what, script=None, on_line=print, timeout=None):
         raise Failure("%s is not installed: ./cupel setup" % GDB)
     with place_for() as place:
         under = debugged(what, place)
-        stop = threading.Event()
-        emulator = threading.Thread(target=run, args=(under, stop, on_line), daemon=True)
+        stop, errors = threading.Event(), []
+        emulator = threading.Thread(target=run, args=(under, stop, on_line, errors), daemon=True)
         emulator.start()
         try:
             wait_for(place + "/gdb", emulator)
@@ -88,10 +88,14 @@ def debug(what, script=None, on_line=print, timeout=None):
         finally:
             stop.set()
             emulator.join()
+            sys.stderr.write("".join(errors))
 
 
-def run(what, stop, on_line):
-    machine.execute(what, timeout=None, on_line=on_line, stop=stop)
+def run(what, stop, on_line, errors):
+    """What the emulator has to say of a machine that it can't make is for whoever sees gdb fail."""
+    result = machine.execute(what, timeout=None, on_line=on_line, stop=stop)
+    if result.ended == "exit" and result.code:
+        errors.append(result.stderr)
 
 
 def run_gdb(argv, script, timeout):
