@@ -15,7 +15,7 @@ VICTIM = "selftest_run"
 
 def address_within(arch, name):
     """The first instruction of a function after it has set up its frame."""
-    symbols = symbolize.Symbols(machine.Machine(arch).directory() + "/cupel.sym.elf")
+    symbols = symbolize.Symbols(machine.Machine(arch).directory() + "/cupel-test.sym.elf")
     code = subprocess.run([symbols.tool + "objdump", "-d", "--disassemble=" + name, symbols.path],
                           text=True, check=True, stdout=subprocess.PIPE).stdout.splitlines()
     at = next(i for i, line in enumerate(code) if re.search(r"%rsp,%rbp|x29, sp", line))
@@ -37,7 +37,7 @@ def offset_in_image(arch, address, data):
 
 
 def broken_image(arch, tmp_path):
-    with open(machine.Machine(arch).image_path(), "rb") as file:
+    with open(machine.Machine(arch, append="selftest").image_path(), "rb") as file:
         data = bytearray(file.read())
     at = offset_in_image(arch, address_within(arch, VICTIM), data)
     data[at:at + len(UNDEFINED[arch])] = UNDEFINED[arch]

@@ -82,7 +82,7 @@ class Symbols:
 
 
 def find_symbols(build_id):
-    for path in sorted(glob.glob(os.path.join(ROOT, "build/*/cupel.sym.elf"))):
+    for path in sorted(glob.glob(os.path.join(ROOT, "build/*/cupel*.sym.elf"))):
         symbols = Symbols(path)
         if symbols.build_id == build_id:
             return symbols
