@@ -57,6 +57,12 @@ def test_way_in(name, board, tmp_path, pvh_rows):
     booted.check(rows(booted, firmware) == pvh_rows, "other rows than by PVH")
 
 
+def test_pvh_on_pc(pvh_rows):
+    what = machine.Machine("x86", cpus=2, boot="pvh", machine="pc", append=EXPERIMENT)
+    booted = start(what)
+    booted.check(rows(booted, "pvh") == pvh_rows, "other rows than on q35")
+
+
 def test_uefi_shell_at_the_second_try(tmp_path, pvh_rows):
     """The first one names an archive that is not there: a line, and nothing is left behind in memory."""
     booted = start(way(tmp_path, "cupel.efi", EXPERIMENT, media="shell", firmware="uefi",

@@ -66,7 +66,7 @@ class Way(machine.Machine):
     def shell(self):
         root, _ = self.tree("cupel", "cupel.efi")
         with open(os.path.join(root, "startup.nsh"), "w", encoding="ascii") as file:
-            file.write("fs0:\r\ncd cupel\r\n%scupel.efi %s\r\n" % (self.script, self.words()))
+            file.write("fs0:\r\ncd cupel\r\n%scupel.efi %s\r\nreset -s\r\n" % (self.script, self.words()))
         return root
 
     def disk(self):
