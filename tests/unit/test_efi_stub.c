@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cupel/arch.h>
 #include <efi.h>
 
 #include "../../drivers/firmware/efi.h"
@@ -455,6 +456,18 @@ static void archive_beside_the_image(void **state)
 }
 
 /* From memory, as GRUB may load it: no volume, no path. */
+/* Both architectures' applications may be in one directory. */
+static void archive_of_the_architecture(void **state)
+{
+	start("");
+	put_file(0, "\\EFI\\BOOT\\guests.cpio", "for whatever it is");
+	put_file(1, "\\EFI\\BOOT\\guests-" ARCH_NAME ".cpio", "for this one");
+	archive_is("for this one");
+	start("");
+	put_file(0, "\\EFI\\BOOT\\guests-other.cpio", "for another");
+	archive_is(NULL);
+}
+
 static void no_volume(void **state)
 {
 	start("vm=a");
@@ -553,6 +566,7 @@ int main(void)
 		cmocka_unit_test(archive_of_the_loader),
 		cmocka_unit_test(archive_by_name),
 		cmocka_unit_test(archive_beside_the_image),
+		cmocka_unit_test(archive_of_the_architecture),
 		cmocka_unit_test(no_volume),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(tables),
