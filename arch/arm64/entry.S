@@ -129,8 +129,10 @@ begin:
 	 * memory before they go off; and once more afterwards, for the lines that were fetched meanwhile, unasked.
 	 * With the MMU off none is allocated again, so what we write below is what the MMU-on world will read.
 	 */
+	mrs	x0, sctlr_el2
+	tbz	x0, #0, 1f		/* SCTLR_M: off already */
 	bl	clean_image
-	mov_w32	x0, SCTLR_EL2_RES1
+1:	mov_w32	x0, SCTLR_EL2_RES1
 	msr	sctlr_el2, x0
 	isb
 	mov_w32	x0, HCR_RW
