@@ -2,8 +2,7 @@
 """Every board of docs/boards.md that QEMU models: to the end of an experiment, with all its CPUs, by what is
 typed at its UART; and what a board does that has less than it says."""
 
-import re
-
+import os
 import subprocess
 from dataclasses import replace
 
@@ -11,11 +10,11 @@ import pytest
 
 import conftest
 from bare import IMAGE, SHIM, TREE, assemble, bare, device_tree
-from front import boards, machine
+from front import ROOT, boards, machine
 from test_monitor import PROMPT, Terminal
 
 BOARDS = list(boards.BOARDS)
-# (CPUs that run, which GIC registers a guest gets)
+# CPUs that run where that is not all.
 ONLINE = {"sbsa-ref": 1, "npcm845-evb": 1, "xlnx-versal-virt": 2}
 
 
@@ -46,6 +45,11 @@ def test_every_cpu_and_its_interrupts(name):
 @pytest.mark.parametrize("name", ONLINE)
 def test_ticks_on_few_cpus(name):
     start(name, "vm=tick").well().all_ok(at_least=5)
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_selftests(name):
+    start(name, "selftest").well().all_ok(at_least=40)
 
 
 @pytest.mark.parametrize("name", [n for n in BOARDS if not n.startswith("virt-gicv4")])
@@ -97,6 +101,19 @@ def test_as_many_cpus_as_there_can_be(name, cpus):
 @pytest.mark.parametrize("name", ("virt-gicv2", "virt-gicv3", "virt-gicv4"))
 def test_one_cpu(name):
     start(name, "vm=tick", cpus=1).well().says("1 of 1 CPUs online").all_ok()
+
+
+@pytest.mark.parametrize("words,says", (
+    (("--board", "nosuch"), "it knows: virt-gicv2"),
+    (("--board", "raspi4b", "--gic", "2"), "a CPU and an interrupt controller of its own"),
+    (("x86", "--board", "raspi4b"), "is arm64"),
+    (("--board", "raspi4b", "--cpus", "8"), "just 4 CPUs"),
+    (("--board", "virt-gicv2", "--cpus", "9"), "1 to 8 CPUs"),
+), ids=lambda v: "-".join(v) if isinstance(v, tuple) else "")
+def test_words_that_fit_no_board(words, says):
+    done = subprocess.run([os.path.join(ROOT, "cupel"), "bench", "vcpu-load", *words], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 2 and says in done.stdout
 
 
 # --- A tree that names no console -----------------------------------------------------------------
