@@ -10,6 +10,7 @@
 
 #include "../../drivers/firmware/efi.h"
 #include "boot.h"
+#include "svm/check.h"
 
 _Static_assert(offsetof(struct efi_info, boot_counter) == EFI_INFO_COUNTER, "read by boot.S");
 _Static_assert(offsetof(struct efi_info, cmdline) == EFI_INFO_CMDLINE, "read by boot.S");
@@ -29,10 +30,22 @@ static void give_back(const EFI_SYSTEM_TABLE *t, u64 at, u64 size)
 		t->BootServices->FreePages(at, DIV_ROUND_UP(size, PAGE_SIZE));
 }
 
+/* Said while there is a screen: a machine with UEFI often has no serial port. */
+static const char *cpu_lacks(void)
+{
+	const char *why = svm_lacks();
+
+	return why ? why : svm_locked(rdmsr(MSR_VM_CR));
+}
+
 static u64 leave(struct efi_stub *s, bool target_taken, u64 copy, u64 copy_size)
 {
-	u64 status = efi_stub_collect(s);
+	const char *why = cpu_lacks();
+	u64 status;
 
+	if (why)
+		return efi_stub_fail(s, EFI_UNSUPPORTED, "cannot start: ", why);
+	status = efi_stub_collect(s);
 	if (status)
 		return status;
 	if (!copy)

@@ -3,6 +3,7 @@
  * SVM on a CPU: enabled, or a clear word why not; the permission maps; a vCPU's control block, and
  * where it goes at load and put. (AMD APM vol. 2, 15.4, 15.10, 15.11, 15.30)
  */
+#include "check.h"
 #include "internal.h"
 #include <asm/msr.h>
 #include <asm/vlapic.h>
@@ -10,7 +11,6 @@
 #include <cupel/mm.h>
 
 #define CPUID_7_EBX_FSGSBASE BIT32(0)
-#define CPUID_SVM	     0x8000000a
 
 struct svm_features svm_features;
 paddr_t svm_iopm_pa, svm_msrpm_pa;
@@ -50,9 +50,6 @@ static int read_features(const char **why)
 {
 	struct cpuid_regs r = cpuid_checked(CPUID_SVM, 0);
 
-	*why = "this CPU has SVM, but no nested paging";
-	if (!(r.edx & SVM_CPUID_NPT))
-		return -ENODEV;
 	svm_features.nrips = r.edx & SVM_CPUID_NRIPS;
 	svm_features.flush_asid = r.edx & SVM_CPUID_FLUSH_ASID;
 	svm_features.nr_asids = r.ebx;
@@ -62,19 +59,20 @@ static int read_features(const char **why)
 	return make_maps();
 }
 
-/* Firmware may have switched SVM off, and may have made that final. */
+/* Some emulator has SVM but no VM_CR: then nothing is switched off. */
 static int unlock(const char **why)
 {
 	u64 vm_cr;
 
-	*why = "this CPU has no AMD SVM";
-	if (!(cpuid_checked(0x80000001, 0).ecx & CPUID_8000_0001_ECX_SVM))
+	*why = svm_lacks();
+	if (*why)
 		return -ENODEV;
 	if (rdmsr_safe(MSR_VM_CR, &vm_cr) || !(vm_cr & VM_CR_SVMDIS))
 		return 0;
-	*why = "firmware has disabled SVM and locked it: enable virtualisation in its setup";
-	if (vm_cr & VM_CR_LOCK)
+	*why = svm_locked(vm_cr);
+	if (*why)
 		return -EPERM;
+	*why = "firmware has disabled SVM, and it can't be enabled";
 	return wrmsr_safe(MSR_VM_CR, vm_cr & ~VM_CR_SVMDIS);
 }
 
