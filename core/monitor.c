@@ -90,7 +90,6 @@ static void list(char *rest)
 
 	if (!e) {
 		list_experiments();
-		printk("VMs:");
 		vmrun_list();
 		return;
 	}
@@ -118,7 +117,7 @@ static const struct monitor_command commands[] = {
 	{ "vm", "[A,B+C] [words] - run VMs as vm=A,B+C at boot; none named: all", run_vm },
 	{ "machine", "- firmware, CPUs, clock", show_machine },
 	{ "memory", "- who has what", show_memory },
-	{ "counters", "[on|off|clear] - locks (counted while on), interrupts, SRCU, exits",
+	{ "counters", "[on|off|clear] - interrupts, SRCU, locks (while on), the last VM's exits",
 	  show_counters },
 	{ "regs", "[VCPU] - counters and registers of the last VM that ran", show_regs },
 	{ "reboot", "- reset the machine", reboot },

@@ -92,8 +92,20 @@ static void switch_counting(const char *how)
 		printk("%s: on, off or clear\n", how);
 }
 
+/* vCPUs of the last VM that ran: their counters, and registers if wanted. */
+static void show_vcpus(const struct vm *vm, u32 first, u32 last, bool regs)
+{
+	printk("vm %s: %s\n", vm->config.name, vm->stop_reason);
+	for (u32 i = first; i <= last; i++) {
+		print_vcpu_counts(vm->vcpu[i]);
+		if (regs)
+			arch_vcpu_dump(vm->vcpu[i]);
+	}
+}
+
 void show_counters(char *rest)
 {
+	const struct vm *kept = vm_kept();
 	struct srcu_counts c = srcu_counts(&guest_srcu);
 
 	if (*rest) {
@@ -105,29 +117,21 @@ void show_counters(char *rest)
 	printk("SRCU: waits %lu, shared %lu, fast %lu, flips %lu, scans %lu, targets %lu\n",
 	       c.waits, c.shared, c.fast, c.flips, c.scans, c.targets);
 	print_lock_stats();
+	if (kept)
+		show_vcpus(kept, 0, kept->nr_vcpus - 1, false);
 }
-
-/* --- The last VM -------------------------------------------------------------------------------- */
 
 void show_regs(char *rest)
 {
 	const struct vm *kept = vm_kept();
-	bool all = !*rest;
 	u64 n;
 
-	if (!kept) {
+	if (!kept)
 		printk("no VM has run since the last run began\n");
-		return;
-	}
-	if (!all && (parse_u64(rest, &n) || n >= kept->nr_vcpus)) {
+	else if (!*rest)
+		show_vcpus(kept, 0, kept->nr_vcpus - 1, true);
+	else if (parse_u64(rest, &n) || n >= kept->nr_vcpus)
 		printk("%s: this VM's vCPUs are 0 to %u\n", rest, kept->nr_vcpus - 1);
-		return;
-	}
-	printk("vm %s: %s\n", kept->config.name, kept->stop_reason);
-	for (u32 i = 0; i < kept->nr_vcpus; i++) {
-		if (!all && i != n)
-			continue;
-		print_vcpu_counts(kept->vcpu[i]);
-		arch_vcpu_dump(kept->vcpu[i]);
-	}
+	else
+		show_vcpus(kept, (u32)n, (u32)n, true);
 }

@@ -327,6 +327,7 @@ static void free_configs(void)
 void vmrun_list(void)
 {
 	if (!read_config()) {
+		printk("VMs:");
 		for (u32 i = 0; i < nr_configs; i++)
 			printk(" %s", configs[i].name);
 		printk("\n");

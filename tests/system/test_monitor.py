@@ -137,7 +137,7 @@ def test_vms_and_what_they_leave(terminal, arch):
     has(said, "vm hello: exit 0", "vCPU 0: loads ", "  exits ", {"arm64": "ELR", "x86": "RIP"}[arch])
     assert said == t.do("regs 0")
     has(t.do("regs 1"), "vCPUs are 0 to 0")
-    has(t.do("counters"), "core/sched.c:", ": acquired ")
+    has(t.do("counters"), "core/sched.c:", ": acquired ", "vm hello: exit 0", "  exits ")
     t.do("counters off")
     t.do("counters clear")
     assert ": acquired" not in t.do("counters")
@@ -297,6 +297,25 @@ def test_interrupt(terminal, arch, tmp_path):
     has(t.wait("ended with code 1"), "interrupted")
     t.wait(PROMPT)
     has(t.do("vm hello"), "[hello]", "ended with code 0")
+
+
+def interrupted_run(t, name):
+    """Free pages after it."""
+    t.type("run %s rounds=200\r" % name)
+    t.wait("row 1/")
+    t.type("\003")
+    has(t.wait(PROMPT), "interrupted\n", "ended with code 1\n")
+    return free_pages(t)
+
+
+def test_an_interrupted_experiment_leaves_no_trace(terminal, arch):
+    """It gives back what it had, and every CPU still does what it is told."""
+    t = terminal(arch)
+    t.wait(PROMPT)
+    for name in ("vcpu-load", "evtchn", "invalidate", "locks", "reader"):
+        interrupted_run(t, name)
+        assert interrupted_run(t, name) == interrupted_run(t, name)
+    has(t.do("vm smp"), "ok 4 ", "ended with code 0")
 
 
 # --- Nobody there ---------------------------------------------------------------------------------
