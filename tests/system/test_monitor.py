@@ -200,7 +200,7 @@ WRONG = [
     ("run exits " + "a " * 70, None, "too many words: nothing is run"),
     ("run exits nr_cpus=1", 2, "nr_cpus: is read at boot only"),
     ("vm hello colour=red", 0, "unknown word on the command line: colour"),
-    ("selftest=x", 1, "no test of that name"),
+    ("selftest=x", 1, "in the test image only"),
 ]
 
 
