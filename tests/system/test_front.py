@@ -124,3 +124,21 @@ def test_exit_codes_are_told_apart():
 def test_missing_image_is_one_clear_line(tmp_path):
     with pytest.raises(Exception, match="make ARCH=x86"):
         machine.boot(machine.Machine("x86", image=str(tmp_path / "none")))
+
+
+def test_fresh_needs_root(tmp_path):
+    """Without it nothing is begun, and the line says so."""
+    argv = [CUPEL, "check", "--fresh", "--in", str(tmp_path / "debian")]
+    if not os.geteuid():
+        argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", *argv]
+    result = subprocess.run(argv, text=True, check=False, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert result.returncode == 1 and "needs root" in result.stderr, result.stderr
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root only")
+def test_fresh_touches_nothing_that_is_there(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    result = cupel("check", "--fresh", "--in", str(tmp_path))
+    assert result.returncode == 1 and "is there already" in result.stderr, result.stderr
+    assert os.listdir(tmp_path) == ["file"]
