@@ -134,6 +134,19 @@ def test_loads(tmp_path, what):
     refused(start(tmp_path, edit), *parts)
 
 
+@pytest.mark.parametrize("where,why", ((1, "header cut short"), (112, "name cut short"), (2000, "data cut short"),
+                                       ("TRAILER", "name cut short")), ids=lambda v: str(v).replace(" ", "-"))
+def test_archive_truncated(boot, tmp_path, where, why):
+    """At the first file, or after the last: what is there of it is not used."""
+    with open(machine.Machine("arm64").archive_path(), "rb") as file:
+        data = file.read()
+    path = tmp_path / "cut.cpio"
+    path.write_bytes(data[:data.index(where.encode()) if isinstance(where, str) else where])
+    booted = boot("vm=hello", "arm64", archive=str(path))
+    one_line(booted, why, "going on without it", prefix="archive: ")
+    booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
+
+
 def test_command_line_too_long(tmp_path):
     one_line(start(tmp_path, words=HELLO + " x" * 1024, until="cannot start"), "command line is too long")
 
