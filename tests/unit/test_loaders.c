@@ -81,6 +81,16 @@ static void make_multiboot(void)
 	multiboot_range(2, 0x100000, 0x7f00000, 1);
 }
 
+static void check_two_ranges_and_a_module(void)
+{
+	assert_int_equal(p.nr_mem, 2);
+	assert_int_equal(p.mem[0].size, 0x9f000);
+	assert_int_equal(p.mem[1].base, 0x100000);
+	assert_int_equal(p.nr_modules, 1);
+	assert_int_equal(p.modules[0].base, FILE_AT);
+	assert_int_equal(p.modules[0].size, 100);
+}
+
 static int read_multiboot(void)
 {
 	return multiboot_read_platform(&access, INFO, &p, &why);
@@ -92,12 +102,7 @@ static void multiboot_is_read(void **state)
 	assert_int_equal(read_multiboot(), 0);
 	assert_string_equal(p.cmdline, "vm=a selftest");
 	assert_string_equal(p.firmware, "multiboot");
-	assert_int_equal(p.nr_mem, 2);
-	assert_int_equal(p.mem[0].size, 0x9f000);
-	assert_int_equal(p.mem[1].base, 0x100000);
-	assert_int_equal(p.nr_modules, 1);
-	assert_int_equal(p.modules[0].base, FILE_AT);
-	assert_int_equal(p.modules[0].size, 100);
+	check_two_ranges_and_a_module();
 }
 
 static void image_name_is_dropped(void **state)
@@ -141,13 +146,25 @@ static void wrapping_range_is_left_out(void **state)
 }
 
 /* One number each at a place in the information; what the reader has to say. */
-static const struct damage {
+struct damage {
 	paddr_t at;
 	u32 value;
 	u32 bytes;
 	int err;
 	const char *why;
-} multiboot_damages[] = {
+};
+
+static void check_damages(const struct damage *d, size_t n, void (*make)(void), int (*read)(void))
+{
+	for (; n; n--, d++) {
+		make();
+		put(d->at, d->value, d->bytes);
+		assert_int_equal(read(), d->err);
+		assert_string_equal(why, d->why);
+	}
+}
+
+static const struct damage multiboot_damages[] = {
 	{ INFO, 0, 4, -EINVAL, "Multiboot information without memory" },
 	{ INFO + 16, 0x9000, 4, -EINVAL, "command line out of reach" },
 	{ INFO + 20, 0xffffffff, 4, -EINVAL, "Multiboot module out of reach or empty" },
@@ -165,14 +182,8 @@ static const struct damage {
 
 static void damaged_multiboot(void **state)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(multiboot_damages); i++) {
-		const struct damage *d = &multiboot_damages[i];
-
-		make_multiboot();
-		put(d->at, d->value, d->bytes);
-		assert_int_equal(read_multiboot(), d->err);
-		assert_string_equal(why, d->why);
-	}
+	check_damages(multiboot_damages, ARRAY_SIZE(multiboot_damages), make_multiboot,
+		      read_multiboot);
 }
 
 static paddr_t tags_end;
@@ -236,12 +247,7 @@ static void multiboot2_is_read(void **state)
 	assert_int_equal(read_multiboot2(), 0);
 	assert_string_equal(p.firmware, "multiboot2");
 	assert_string_equal(p.cmdline, "bench=exits x");
-	assert_int_equal(p.nr_mem, 2);
-	assert_int_equal(p.mem[0].size, 0x9f000);
-	assert_int_equal(p.mem[1].base, 0x100000);
-	assert_int_equal(p.nr_modules, 1);
-	assert_int_equal(p.modules[0].base, FILE_AT);
-	assert_int_equal(p.modules[0].size, 100);
+	check_two_ranges_and_a_module();
 	assert_int_equal(p.rsdp, RSDP_TAG + 8);
 }
 
@@ -327,14 +333,8 @@ static const struct damage multiboot2_damages[] = {
 
 static void damaged_multiboot2(void **state)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(multiboot2_damages); i++) {
-		const struct damage *d = &multiboot2_damages[i];
-
-		make_multiboot2();
-		put(d->at, d->value, d->bytes);
-		assert_int_equal(read_multiboot2(), d->err);
-		assert_string_equal(why, d->why);
-	}
+	check_damages(multiboot2_damages, ARRAY_SIZE(multiboot2_damages), make_multiboot2,
+		      read_multiboot2);
 	make_multiboot2();
 	put(MEMORY_TAG, 99, 4);
 	put(MEMMAP_TAG + 8, 128, 4); /* no whole entry */
@@ -396,14 +396,7 @@ static const struct damage pvh_damages[] = {
 
 static void damaged_pvh(void **state)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(pvh_damages); i++) {
-		const struct damage *d = &pvh_damages[i];
-
-		make_pvh();
-		put(d->at, d->value, d->bytes);
-		assert_int_equal(read_pvh(), d->err);
-		assert_string_equal(why, d->why);
-	}
+	check_damages(pvh_damages, ARRAY_SIZE(pvh_damages), make_pvh, read_pvh);
 }
 
 static void linux_range(u32 n, u64 base, u64 size, u32 type)
@@ -458,14 +451,7 @@ static const struct damage linux_damages[] = {
 
 static void damaged_linux(void **state)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(linux_damages); i++) {
-		const struct damage *d = &linux_damages[i];
-
-		make_linux();
-		put(d->at, d->value, d->bytes);
-		assert_int_equal(read_linux(), d->err);
-		assert_string_equal(why, d->why);
-	}
+	check_damages(linux_damages, ARRAY_SIZE(linux_damages), make_linux, read_linux);
 	make_linux();
 	put(INFO + 0x1e8, 0xff, 1); /* more than there is room for: those are not entries */
 	put(INFO + 0x2d0 + 128 * 20, 0x40000000, 8);
