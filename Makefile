@@ -48,9 +48,10 @@ HOSTCC ?= gcc
 
 O := build/$(ARCH)-$(BUILD)$(addprefix -,$(CLANG))
 
-# Debian's libfdt for arm64: from the machine itself, or fetched into build/deps by `./cupel setup`.
+# Debian's libfdt for arm64 and EFI's headers: from the machine itself, or fetched into build/deps by `./cupel setup`.
 DEPS_arm64 := $(firstword $(wildcard build/deps/arm64/usr) /usr)
-DEPS := $(or $(DEPS_$(ARCH)),/usr)
+DEPS_x86 := $(firstword $(wildcard build/deps/amd64/usr) /usr)
+DEPS := $(DEPS_$(ARCH))
 LIBS_arm64 := $(DEPS_arm64)/lib/aarch64-linux-gnu/libfdt.a
 
 drivers_arm64 := gic/* timer/arm_* uart/vpl011 uart/polled uart/ns16550 firmware/fdt firmware/psci \
