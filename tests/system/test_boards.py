@@ -58,9 +58,10 @@ def test_what_is_typed_arrives(name):
     try:
         terminal.wait(PROMPT, 90)
         # Together more than these UARTs' FIFOs hold, but not more at a time: the i.MX's loses what is too much.
-        terminal.type(*(["x" * 16] * 4))
+        for _ in range(4):
+            terminal.type("x" * 16)
+            terminal.wait("x" * 16)
         assert "no such command" in terminal.do("")
-        assert "x" * 64 in terminal.text
         assert "rounds - " in terminal.do("list reader")
     finally:
         terminal.close()
