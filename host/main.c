@@ -148,6 +148,8 @@ int main(int argc, char **argv)
 	while (i < argc && (take_number(argv[i], "--cpus=", MAX_CPUS, &cpus) ||
 			    take_number(argv[i], "--memory=", MAX_MIB, &mib)))
 		i++;
+	if (i == argc)
+		usage(""); /* a monitor has nobody to talk to here */
 	dl_iterate_phdr(take_build_id, NULL);
 	read_model();
 	snprintf(origin, sizeof(origin), ORIGIN_FORMAT, model, host_nr_cpus());
