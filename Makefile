@@ -115,12 +115,12 @@ $(O)/%.o: %.c Makefile
 
 $(O)/bench/origin.o: CPPFLAGS += $(BUILD_SAYS)
 # EFI's headers are gnu-efi's. Its calling convention on x86 is Microsoft's; on arm64 x18 is firmware's. A
-# smashed stack could not be told of: there is no console of ours yet.
+# smashed stack could not be told of: there is no console of ours yet. From 3.0.18 on its CHAR16 is wchar_t.
 EFI_FLAGS_arm64 := -ffixed-x18
 # There the rest of the image is bound to its place, what runs before it is there is not.
 EFI_FLAGS_x86 := -DGNU_EFI_USE_MS_ABI -fpie -include include/cupel/hidden.h -fno-sanitize=all
 EFI_SRCS := drivers/firmware/efi_stub.c arch/x86/boot_efi.c
-EFI_FLAGS := -isystem $(DEPS)/include/efi -fno-stack-protector $(EFI_FLAGS_$(ARCH))
+EFI_FLAGS := -isystem $(DEPS)/include/efi -fshort-wchar -fno-stack-protector $(EFI_FLAGS_$(ARCH))
 $(EFI_SRCS:%.c=$(O)/%.o): CFLAGS += $(EFI_FLAGS)
 
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which

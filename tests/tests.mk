@@ -70,7 +70,7 @@ $(UNIT)/tests/unit/test_evtchn_storm.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DROUNDS=$(i
 $(UNIT)/tests/unit/test_srcu_weak.o: UNIT_FLAGS = $(UNIT_CFLAGS) -DRUNS=$(if $(filter address,$(SAN)),500,12000)
 $(UNIT)/tests/unit/test_ubsan.o: UNIT_FLAGS = $(UNIT_CFLAGS) -fsanitize=undefined
 # EFI's headers and, on x86, its calling convention.
-UNIT_EFI := -isystem /usr/include/efi -DGNU_EFI_USE_MS_ABI
+UNIT_EFI := -isystem /usr/include/efi -fshort-wchar -DGNU_EFI_USE_MS_ABI
 $(UNIT)/drivers/firmware/efi_stub.o: UNIT_FLAGS = $(UNIT_CORE_CFLAGS) $(UNIT_EFI)
 $(UNIT)/tests/unit/test_efi_stub.o: UNIT_FLAGS = $(UNIT_CFLAGS) $(UNIT_EFI)
 # <asm/decode.h> is the decoder's own; whatever else is asm/ comes from the stand-in.

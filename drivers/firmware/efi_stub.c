@@ -43,6 +43,8 @@ static const struct {
 	{ END_DEVICE_PATH_TYPE, END_ENTIRE_DEVICE_PATH_SUBTYPE, { sizeof(EFI_DEVICE_PATH), 0 } },
 };
 
+_Static_assert(sizeof(CHAR16) == 2, "-fshort-wchar");
+
 /* All that outlives boot services beside the archive and the map. */
 struct kept {
 	struct efi_info info;
