@@ -99,7 +99,7 @@ def all_steps(fast, slow, bless):
     needs = tuple(step.name for step in images)
     system = [PYTHON, "-m", "pytest", "-q", "-n", str(steps.SLOTS), "--junitxml",
               "build/check/system.xml", "tests/system"]
-    env = {"CUPEL_SLOW": "1"} if slow else {}
+    env = {"CUPEL_SLOW": "1"} if slow else {"CUPEL_FAST": "1"} if fast else {}
     found = images + [Step("lint", make("lint"), timeout=1500)]
     found += [Step(target, make(target), count=cmocka_counts) for target, _ in UNIT
               if not fast or target == "unit"]

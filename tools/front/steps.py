@@ -91,7 +91,9 @@ class Runner:
     def execute(self, step, width):
         started = time.monotonic()
         with open(step.log_path(), "w", encoding="utf-8") as log:
-            child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *step.argv], cwd=ROOT,
+            # A shell has SIGINT ignored in what it runs in the background; tests of it want it as it is.
+            child = subprocess.Popen(["env", "--default-signal=INT,QUIT", "setpriv", "--pdeathsig", "KILL", "--",
+                                      *step.argv], cwd=ROOT,
                                      stdin=subprocess.DEVNULL, stdout=log,
                                      stderr=subprocess.STDOUT, start_new_session=True,
                                      env=dict(os.environ, **step.env))
