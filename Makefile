@@ -125,7 +125,8 @@ $(EFI_SRCS:%.c=$(O)/%.o): CFLAGS += $(EFI_FLAGS)
 
 # What is measured, or runs inside a measurement, is built for speed; all else is built small, which
 # leaves the image room for one more experiment.
-HOT := $(wildcard arch/arm64/hyp_*.c arch/x86/svm/*.c drivers/gic/*.c drivers/apic/vlapic*.c) \
+HOT := $(filter-out drivers/gic/bcm2836.c drivers/gic/vgic_soft.c,$(wildcard arch/arm64/hyp_*.c \
+	arch/x86/svm/*.c drivers/gic/*.c drivers/apic/vlapic*.c)) \
 	$(addprefix arch/arm64/,stage2.c stage2_vmid.c sysregs.c trap_irq.c vcpu.c world.c) \
 	$(addprefix arch/x86/,decode.c vcpu.c vcpu_cpuid.c vcpu_fpu.c vcpu_insn.c vcpu_io.c vcpu_mmio.c \
 	vcpu_msr.c vcpu_walk.c vcpu_xen.c) \
