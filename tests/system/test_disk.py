@@ -156,3 +156,14 @@ def test_more_than_fits(tmp_path):
     large.write_bytes(bytes(60 << 20))
     with pytest.raises(Failure, match="--size"):
         disk.check_room({"large": str(large)}, 64)
+
+
+def test_names_that_mtools_would_read_as_theirs(tmp_path, monkeypatch):
+    """A letter and a colon is a drive to them, and @@ begins an offset."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a@@b").mkdir()
+    (tmp_path / "x:y").write_bytes(b"as it is")
+    disk.make_disk(str(tmp_path / "a@@b" / "made"), 48, {"some/where/file": "x:y"}, str(tmp_path))
+    os.rename("a@@b/made", "made")
+    said = subprocess.run(["mtype", "-i", "made@@1M", "::/some/where/file"], check=True, stdout=subprocess.PIPE)
+    assert said.stdout == b"as it is"

@@ -155,6 +155,7 @@ def end(number, _frame):
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGHUP, end)
+    sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes
     name = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else ""
     try:
         status = main(sys.argv[1:])

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from . import ARCHES, ROOT, Failure, Usage, build
+from . import ARCHES, ROOT, Failure, Usage, build, output
 
 HELP = """\
 ./cupel archive OUT FILE|DIRECTORY …
@@ -17,19 +17,26 @@ contents only. A directory stands for the files in it; an architecture for the t
 The archive is then read as the image will read it, and what is wrong with it is said here."""
 
 CONF = "cupel.conf"
-CPIO = ("cpio", "-o", "-H", "newc", "-R", "0:0", "--reproducible", "--quiet")
+CPIO = ("cpio", "-o", "-0", "-H", "newc", "-R", "0:0", "--reproducible", "--quiet")
+
+
+def files_in(directory):
+    """Their paths. There are no directories in an archive, and what is left out is told of."""
+    try:
+        paths = [os.path.join(directory, name) for name in sorted(os.listdir(directory))]
+    except OSError as error:
+        raise Failure("%s: %s" % (directory, error.strerror)) from error
+    for path in paths:
+        if not os.path.isfile(path):
+            print("%s is left out: %s" % (path, "a directory" if os.path.isdir(path) else "no file"))
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def files_of(words):
     """{name in the archive: path}."""
     found = {}
     for word in words:
-        if os.path.isdir(word):
-            paths = [os.path.join(word, name) for name in os.listdir(word)]
-            paths = [path for path in paths if os.path.isfile(path)]
-        else:
-            paths = [word]
-        for path in paths:
+        for path in files_in(word) if os.path.isdir(word) else [word]:
             name = os.path.basename(path)
             if name in found and not os.path.samefile(found[name], path):
                 raise Failure("two files are called %s: %s and %s" % (name, found[name], path))
@@ -48,16 +55,11 @@ def pack(out, files):
             copy = shutil.copyfile(path, os.path.join(place, name))
             os.chmod(copy, 0o644)
             os.utime(copy, (0, 0))
-        names = "".join(name + "\n" for name in sorted(files))
-        packed = subprocess.run(CPIO, cwd=place, input=names.encode(), check=False,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        names = b"".join(os.fsencode(name) + b"\0" for name in sorted(files))
+        with open(out, "wb") as file:
+            packed = subprocess.run(CPIO, cwd=place, input=names, check=False, stdout=file, stderr=subprocess.PIPE)
     if packed.returncode:
         raise Failure("cpio: %s" % packed.stderr.decode("utf-8", "replace").strip())
-    try:
-        with open(out, "wb") as file:
-            file.write(packed.stdout)
-    except OSError as error:
-        raise Failure("%s: %s" % (out, error.strerror)) from error
 
 
 def check(path):
@@ -73,17 +75,9 @@ def check(path):
 
 def make(out, files):
     """Pack, check; a bad archive does not stay."""
-    unchecked = out + ".unchecked"
-    try:
+    with output.replaced(out) as unchecked:
         pack(unchecked, files)
-        said = check(unchecked)
-        os.replace(unchecked, out)
-    except Failure as error:
-        raise Failure(str(error).replace(unchecked, out)) from error
-    finally:
-        if os.path.exists(unchecked):
-            os.unlink(unchecked)
-    return said
+        return check(unchecked)
 
 
 def main(words):
@@ -92,6 +86,7 @@ def main(words):
     if len(words) < 2:
         raise Usage("which files are to go into %s?" % words[0])
     out, *inputs = words
+    output.check(out)
     build.setup()
     if inputs[0] in ARCHES and len(inputs) == 1:
         build.image(inputs[0])

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import tempfile
 
-from . import ARCHES, Failure, Usage, archive, build
+from . import ARCHES, Failure, Usage, archive, build, output
 
 HELP = """\
 ./cupel disk OUT [word …] [--arm64 ARCHIVE] [--x86 ARCHIVE] [--size MIB]
@@ -147,18 +147,20 @@ def make_disk(path, size, files, place):
         disk.seek(440)
         disk.write(struct.pack("<IH", int(SERIAL, 16), 0))
         disk.write(partition_entry((size << 20) // SECTOR - START).ljust(64, b"\0") + b"\x55\xaa")
-    volume = "%s@@%d" % (path, START * SECTOR)
-    run("mformat", "-i", volume, "-F", "-c", "1", "-N", SERIAL, "-v", "CUPEL", "-H", str(START),
-        "-T", str((size << 20) // SECTOR - START), "-h", "255", "-s", "63", "::")
+    # mtools take what is behind the first @@ for the offset, and one letter and a colon for a drive.
+    directory, name = os.path.split(path)
+    volume = ("-i", "%s@@%d" % (name, START * SECTOR))
+    run("mformat", *volume, "-F", "-c", "1", "-N", SERIAL, "-v", "CUPEL", "-H", str(START),
+        "-T", str((size << 20) // SECTOR - START), "-h", "255", "-s", "63", "::", cwd=directory)
     made = set()
-    for name, source in sorted(files.items()):
-        parts = name.split("/")[:-1]
+    for target, source in sorted(files.items()):
+        parts = target.split("/")[:-1]
         for n in range(len(parts)):
-            directory = "/".join(parts[:n + 1])
-            if directory not in made:
-                run("mmd", "-i", volume, "::/" + directory)
-                made.add(directory)
-        run("mcopy", "-i", volume, source, "::/" + name)
+            above = "/".join(parts[:n + 1])
+            if above not in made:
+                run("mmd", *volume, "::/" + above, cwd=directory)
+                made.add(above)
+        run("mcopy", *volume, os.path.abspath(source), "::/" + target, cwd=directory)
 
 
 def check_room(files, size):
@@ -170,18 +172,10 @@ def check_room(files, size):
 def write(out, words, archives, size):
     for path in archives.values():
         archive.check(path)
-    unfinished = out + ".unfinished"
-    with tempfile.TemporaryDirectory(prefix="cupel-disk-") as place:
+    with tempfile.TemporaryDirectory(prefix="cupel-disk-") as place, output.replaced(out) as unfinished:
         files = contents(place, words, archives)
         check_room(files, size)
-        try:
-            make_disk(unfinished, size, files, place)
-            os.replace(unfinished, out)
-        except OSError as error:
-            raise Failure("%s: %s" % (out, error.strerror)) from error
-        finally:
-            if os.path.exists(unfinished):
-                os.unlink(unfinished)
+        make_disk(unfinished, size, files, place)
 
 
 # --- The command ------------------------------------------------------------------------------------
@@ -209,6 +203,7 @@ def parse(words):
 
 def main(words):
     out, line, options = parse(words)
+    output.check(out)
     build.setup()
     if not shutil.which("mformat"):
         raise Failure("mtools are not installed: ./cupel setup")
