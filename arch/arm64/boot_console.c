@@ -52,6 +52,8 @@ void boot_console_firmware(void)
 	guess.base = boot_early_uart(0);
 	if (guess.base)
 		(void)use_uart(&guess);
+	if (platform.uart_note)
+		printk("%s: going on with what is found\n", platform.uart_note);
 }
 
 /* "KIND:ADDRESS"; the 16550's registers are one or four bytes apart. */

@@ -426,6 +426,7 @@ static int read_uart(struct reader *r, int node)
 	u32 i = 0;
 	int err;
 
+	r->p->uart_note = "stdout-path names a UART of a kind that is not known";
 	while (i < ARRAY_SIZE(uarts) && fdt_node_check_compatible(r->fdt, node, uarts[i].name))
 		i++;
 	if (i == ARRAY_SIZE(uarts))
@@ -433,6 +434,7 @@ static int read_uart(struct reader *r, int node)
 	err = read_reg(r, node, 0, &range);
 	if (err)
 		return err == -ENOENT ? bad(r, -EINVAL, "a console without a reg") : err;
+	r->p->uart_note = NULL;
 	u->base = range.base;
 	u->reg_shift = uarts[i].reg_shift;
 	u->reg_width = u->reg_shift ? 4 : 1;
@@ -448,19 +450,28 @@ static int read_uart(struct reader *r, int node)
 	return 0;
 }
 
-/* "path-or-alias:options" */
+/* "path-or-alias:options". libfdt 1.6 follows aliases of aliases for ever: here one leads to a path. */
 static int console_node(const struct reader *r, int chosen)
 {
-	int len;
+	int len, aliases = fdt_path_offset(r->fdt, "/aliases");
 	const char *path = fdt_getprop(r->fdt, chosen, "stdout-path", &len);
 	const char *colon;
 
 	if (!path)
 		path = fdt_getprop(r->fdt, chosen, "linux,stdout-path", &len);
-	if (!path || len <= 0 || path[len - 1] != '\0')
+	if (!path)
 		return -ENOENT;
+	r->p->uart_note = "stdout-path names no node";
+	if (len <= 0 || path[len - 1] != '\0')
+		return -EINVAL;
 	colon = strchr(path, ':');
-	return fdt_path_offset_namelen(r->fdt, path, colon ? (int)(colon - path) : (int)strlen(path));
+	len = colon ? (int)(colon - path) : (int)strlen(path);
+	if (*path == '/')
+		return fdt_path_offset_namelen(r->fdt, path, len);
+	path = fdt_getprop_namelen(r->fdt, aliases, path, len, &len);
+	if (!path || len <= 0 || *path != '/' || path[len - 1] != '\0')
+		return -EINVAL;
+	return fdt_path_offset(r->fdt, path);
 }
 
 static int read_chosen(struct reader *r)

@@ -118,6 +118,7 @@ struct platform {
 	struct module modules[PLATFORM_MAX_MODULES];
 	u32 nr_modules;
 	struct uart_info uart;
+	const char *uart_note; /* why what firmware says of a console is of no use; NULL: nothing is wrong */
 	char cmdline[CMDLINE_MAX];
 	struct gic_info gic;
 	struct arm_timer_info timer;

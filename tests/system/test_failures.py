@@ -100,6 +100,13 @@ def test_no_console_is_named(tmp_path):
     refused(start(tmp_path, lambda text: without("memory")(without("chosen", "stdout-path")(text))), "no RAM")
 
 
+def test_console_alias_of_itself(tmp_path):
+    """A tree that leads nowhere is said to, instead of being followed for ever."""
+    edit = replaced('stdout-path = "/pl011@9000000"', 'stdout-path = "self"')
+    booted = start(tmp_path, lambda text: replaced("\taliases {", '\taliases { self = "self";')(edit(text))).well()
+    one_line(booted, "going on with what is found", prefix="stdout-path names no node")
+
+
 # --- CPUs that don't start --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("edit", (without("psci"), replaced('method = "smc"', 'method = "hvc"')),

@@ -141,6 +141,13 @@ static void build_devices(void)
 	CELLS("uart", "reg", 0x1000, 0x1000);
 	end();
 	end();
+	begin("aliases");
+	prop_text("aliases", "serial0", "/soc/uart@1000");
+	prop_text("aliases", "self", "self");
+	prop_text("aliases", "two", "serial0");
+	prop("aliases", "open", "/soc/uart@1000", 14);
+	prop("aliases", "empty", "", 0);
+	end();
 	begin("chosen");
 	prop_text("chosen", "stdout-path", "/soc/uart@1000:115200n8");
 	prop_text("chosen", "bootargs", "selftest vm");
@@ -417,6 +424,44 @@ static void uarts(void **state)
 	change = NULL;
 }
 
+/* An alias leads to a path and to nothing else: one that names itself must not be followed for ever. */
+static void console_paths(void **state)
+{
+	static const struct {
+		const char *path, *note;
+	} cases[] = {
+		{ "/soc/uart@1000", NULL },
+		{ "/soc/uart@1000:115200", NULL },
+		{ "serial0", NULL },
+		{ "serial0:115200n8", NULL },
+		{ "self", "names no node" },
+		{ "self:115200", "names no node" },
+		{ "two", "names no node" },
+		{ "open", "names no node" },
+		{ "empty", "names no node" },
+		{ "none", "names no node" },
+		{ "", "names no node" },
+		{ ":", "names no node" },
+		{ "/soc/none", "names no node" },
+		{ "/soc", "kind that is not known" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct change c = { "chosen", "stdout-path", cases[i].path,
+				    (int)strlen(cases[i].path) + 1 };
+
+		change = &c;
+		build(true);
+		change = NULL;
+		assert_int_equal(read_cut(fdt_totalsize(blob)), 0);
+		assert_int_equal(p.uart.kind, cases[i].note ? UART_NONE : UART_PL011);
+		if (!cases[i].note)
+			assert_null(p.uart_note);
+		else if (!p.uart_note || !strstr(p.uart_note, cases[i].note))
+			fail_msg("%s: %s", cases[i].path, p.uart_note);
+	}
+}
+
 static void long_command_line(void **state)
 {
 	static char text[CMDLINE_MAX + 1];
@@ -464,11 +509,17 @@ static void noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_v3),   cmocka_unit_test(memory_is_cut),
-		cmocka_unit_test(good_v2),   cmocka_unit_test(no_gic),
-		cmocka_unit_test(malformed), cmocka_unit_test(spin_tables),
-		cmocka_unit_test(uarts),     cmocka_unit_test(long_command_line),
-		cmocka_unit_test(every_cut), cmocka_unit_test(noise),
+		cmocka_unit_test(good_v3),
+		cmocka_unit_test(memory_is_cut),
+		cmocka_unit_test(good_v2),
+		cmocka_unit_test(no_gic),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(spin_tables),
+		cmocka_unit_test(uarts),
+		cmocka_unit_test(console_paths),
+		cmocka_unit_test(long_command_line),
+		cmocka_unit_test(every_cut),
+		cmocka_unit_test(noise),
 	};
 
 	return cmocka_run_group_tests_name("fdt", tests, NULL, NULL);
