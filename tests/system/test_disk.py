@@ -116,7 +116,16 @@ def test_no_words_give_the_monitor(tmp_path):
     what = written(tmp_path / "plain.img", ())
     fields = dict(WAYS["u-boot"][1], disk=what)
     result = machine.boot(FromDisk(cpus=1, archive="", **fields), 100, until="help")
-    conftest.Booted("no words", result).check(result.ended == "pattern", "no word of a monitor")
+    booted = conftest.Booted("no words", result)
+    booted.never_says("EXTLINUX FAILED", "Error parsing").check(result.ended == "pattern", "no word of a monitor")
+
+
+@pytest.mark.parametrize("line", ("", "vm=hello timeout=30"))
+def test_no_line_ends_in_a_blank(line):
+    """Nor in the word that announces a command line when there is none."""
+    for file in (disk.extlinux(line), disk.grub(line)):
+        assert not [said for said in file.splitlines() if said != said.rstrip() or said.strip() == "append"]
+        assert not line or line in file
 
 
 def test_same_bytes(image, tmp_path):

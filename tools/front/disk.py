@@ -39,7 +39,6 @@ timeout 10
 label cupel
 	kernel /EFI/BOOT/BOOTAA64.EFI
 	initrd /EFI/BOOT/guests-arm64.cpio
-	append %s
 """
 
 GRUB = """\
@@ -48,7 +47,7 @@ terminal_input console serial
 terminal_output console serial
 set timeout=3
 menuentry "Cupel" {
-	multiboot2 /cupel/cupel.elf %s
+	multiboot2 %s
 	module2 /EFI/BOOT/guests-x86.cpio guests.cpio
 }
 """
@@ -94,6 +93,15 @@ def text(place, name, contents):
     return path
 
 
+def extlinux(line):
+    """U-Boot takes no file in which `append` has nothing behind it."""
+    return EXTLINUX + ("\tappend %s\n" % line if line else "")
+
+
+def grub(line):
+    return GRUB % " ".join(("/cupel/cupel.elf", line)).rstrip()
+
+
 def contents(place, words, archives):
     """{path on the disk: file}."""
     line = " ".join(words)
@@ -103,9 +111,9 @@ def contents(place, words, archives):
         "EFI/BOOT/guests-arm64.cpio": archives["arm64"],
         "EFI/BOOT/guests-x86.cpio": archives["x86"],
         "EFI/BOOT/cupel.cmdline": text(place, "cupel.cmdline", line + "\n"),
-        "boot/grub/grub.cfg": text(place, "grub.cfg", GRUB % line),
+        "boot/grub/grub.cfg": text(place, "grub.cfg", grub(line)),
         "cupel/cupel.elf": image_of("x86", "cupel.elf"),
-        "extlinux/extlinux.conf": text(place, "extlinux.conf", EXTLINUX % line),
+        "extlinux/extlinux.conf": text(place, "extlinux.conf", extlinux(line)),
         "config.txt": text(place, "config.txt", CONFIG_TXT),
         "cmdline.txt": text(place, "cmdline.txt", line + "\n"),
     }
