@@ -11,7 +11,7 @@ import time
 import conftest
 import grub
 import pytest
-from front import machine
+from front import machine, tied
 
 PROGRAM = "bochs-bin"
 BIOS = "/usr/share/bochs/BIOS-bochs-latest"
@@ -73,8 +73,7 @@ def boot(step, directory, words, cpu="ryzen", cpus=1, memory=128, timeout=300):
                              "disc": grub.disc(directory, words), "plugins": plugins, **path})
     with open(path["go"], "w", encoding="utf-8") as file:
         file.write("c\n")
-    command = ["setpriv", "--pdeathsig", "KILL", "--", PROGRAM, "-q", "-f", path["bochsrc"],
-               "-rc", path["go"]]
+    command = tied([PROGRAM, "-q", "-f", path["bochsrc"], "-rc", path["go"]])
     result = machine.Boot(machine.Machine("x86", cpus=cpus, machine="bochs", cpu=cpu), command=command)
     started = time.monotonic()
     try:

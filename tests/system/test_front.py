@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from front import ROOT, machine
+from front import ROOT, machine, tied
 
 CUPEL = os.path.join(ROOT, "cupel")
 
@@ -75,7 +75,8 @@ def emulators_of(group):
         more = {pid for pid, parent, _ in rows if parent in wanted} - wanted
         wanted |= more
         changed = bool(more)
-    return [(int(pid), args) for pid, _, args in rows if pid in wanted and "qemu-system" in args]
+    return [(int(pid), args) for pid, _, args in rows if pid in wanted 
+            and "qemu-system" in args and " -kernel " in args]
 
 
 def wait_for(condition, seconds):
@@ -113,6 +114,14 @@ def test_interrupt_leaves_no_emulator(how):
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+
+
+def test_what_is_tied_to_nobody_never_begins(tmp_path):
+    """Whoever was killed before the kernel knew whose end to wait for: here, because it is another's child."""
+    (ours, others) = (str(tmp_path / name) for name in ("ours", "others"))
+    assert not subprocess.run(tied(["touch", ours]), check=False).returncode and os.path.exists(ours)
+    status = subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", *tied(["touch", others])], check=False).returncode
+    assert status and not os.path.exists(others)
 
 
 def test_exit_codes_are_told_apart():

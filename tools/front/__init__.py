@@ -15,3 +15,10 @@ class Usage(Exception):
 
 class Failure(Exception):
     """Something that was asked for could not be done: one line, exit 1."""
+
+
+def tied(argv):
+    """A command that runs argv for as long as we live: the kernel ends it with us, and if we ended before the
+    kernel was asked to, it never begins. Of the thread that starts it, so that has to stay as well."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ $PPID = "$0" ] && exec "$@"', str(os.getpid()),
+            *argv]

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 
-from . import ROOT, Failure, Usage
+from . import ROOT, Failure, Usage, tied
 
 HELP = """\
 ./cupel check --fresh [--in DIR] [--debian bookworm|trixie] [words of the check inside]
@@ -58,7 +58,7 @@ class Log:
 
     def run(self, argv, show=True):
         """Exit status of a command; its lines are shown as they come, or only kept."""
-        with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *argv], cwd=ROOT, text=True,
+        with subprocess.Popen(tied(argv), cwd=ROOT, text=True,
                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT) as child:
             for line in child.stdout:

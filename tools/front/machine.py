@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 
-from . import ROOT, Failure, Usage, boards, console
+from . import ROOT, Failure, Usage, boards, console, tied
 
 MULTIBOOT_MAGIC = (0x1BADB002).to_bytes(4, "little")
 
@@ -231,7 +231,7 @@ def execute(machine, timeout=60, until=None, on_line=None, stop=None):
         raise Failure("%s is not installed: ./cupel setup" % command[0])
     started = time.monotonic()
     # A session of its own: Ctrl-C is ours to handle. And whatever ends us ends the emulator.
-    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *command],
+    child = subprocess.Popen(tied(command),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, start_new_session=True)
     result = Boot(machine, command=command)

@@ -3,7 +3,7 @@
 
 import subprocess
 
-from . import Failure, Usage, bench, build
+from . import Failure, Usage, bench, build, tied
 
 OPTIONS = ("cpus", "cpu", "gic", "machine", "memory", "build", "icount", "board", "firmware")
 
@@ -34,6 +34,6 @@ def main(words):
     request.make()
     what = request.to_machine()
     # Of this session and its terminal, which QEMU makes raw: Ctrl-C is a key like any other.
-    status = subprocess.run(["setpriv", "--pdeathsig", "KILL", "--", *what.argv()], check=False).returncode
+    status = subprocess.run(tied(what.argv()), check=False).returncode
     if what.exit_code(status):
         raise Failure("the machine ended with code %d" % what.exit_code(status))

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from . import PYTHON, ROOT, Usage, build, host
+from . import PYTHON, ROOT, Usage, build, host, tied
 
 HELP = """\
 ./cupel mutants [--quick] [--list] [NAME …]
@@ -130,7 +130,7 @@ def copy_tree(mutant, into):
 
 def command(argv, cwd, seconds, log):
     """Exit status; 124 when it ran out of time. What it started ends with it."""
-    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *argv], cwd=cwd, stdout=log,
+    child = subprocess.Popen(tied(argv), cwd=cwd, stdout=log,
                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                              start_new_session=True,
                              env=dict(os.environ, PYTHONPATH=os.path.join(cwd, "tools")))

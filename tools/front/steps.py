@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from . import ROOT
+from . import ROOT, tied
 
 SLOTS = 2
 
@@ -92,8 +92,7 @@ class Runner:
         started = time.monotonic()
         with open(step.log_path(), "w", encoding="utf-8") as log:
             # A shell has SIGINT ignored in what it runs in the background; tests of it want it as it is.
-            child = subprocess.Popen(["env", "--default-signal=INT,QUIT", "setpriv", "--pdeathsig", "KILL", "--",
-                                      *step.argv], cwd=ROOT,
+            child = subprocess.Popen(tied(["env", "--default-signal=INT,QUIT", *step.argv]), cwd=ROOT,
                                      stdin=subprocess.DEVNULL, stdout=log,
                                      stderr=subprocess.STDOUT, start_new_session=True,
                                      env=dict(os.environ, **step.env))
