@@ -4,6 +4,7 @@ image is, and every command of tools/gdb/cupel.py."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -183,6 +184,19 @@ def test_x86_from_uefi(tmp_path):
     """Firmware has used the MMU before: it goes off and on again at the image's own addresses."""
     said, _ = gdb(machine.Machine("x86", append="vm=hello", firmware="uefi"), tmp_path, across("x86"))
     check_switch(said, "x86")
+
+
+@pytest.mark.parametrize("arch", ("arm64", "x86"))
+def test_a_path_with_a_blank(tmp_path, arch):
+    """Of image, symbols and commands."""
+    place = tmp_path / "a 'b\\ c"
+    place.mkdir()
+    built = machine.Machine(arch).image_path()
+    image = shutil.copy(built, place)
+    shutil.copy(os.path.splitext(built)[0] + ".sym.elf", place)
+    said, _ = gdb(machine.Machine(arch, image=image, archive=""), place, "tbreak cupel_main\ncontinue\n"
+                  "echo == at\\n\nbacktrace 1\n")
+    assert "cupel_main" in said["at"] and "core/main.c" in said["at"], said["at"]
 
 
 def test_an_error_is_the_exit_status(tmp_path):

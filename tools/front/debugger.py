@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 
-from . import ROOT, Failure, machine
+from . import ROOT, Failure, machine, tied
 
 GDB = "gdb-multiarch"
 SCRIPT = os.path.join(ROOT, "tools/gdb/cupel.py")
@@ -35,11 +35,16 @@ def debugged(what, place):
     return replace(what, gdb=place + "/gdb", extra=(*what.extra, *ram))
 
 
+def quoted(word):
+    """One word of gdb's command line."""
+    return re.sub(r"([\s'\"\\])", r"\\\1", word)
+
+
 def attach(what, place):
     words = [symbols_of(what), what.image_path(), place + "/gdb"]
     if what.arch == "arm64":
         words += [place + "/ram", AT_PC if what.board else VIRT_RAM, place + "/pid"]
-    return "cupel attach " + " ".join(words)
+    return "cupel attach " + " ".join(map(quoted, words))
 
 
 def wait_for(path, thread):
@@ -103,7 +108,7 @@ def run_gdb(argv, script, timeout):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if not script else None
     sys.stdout.flush()
     try:
-        return subprocess.run(["setpriv", "--pdeathsig", "KILL", "--", *argv], check=False, timeout=timeout,
+        return subprocess.run(tied(argv), check=False, timeout=timeout,
                               stdin=subprocess.DEVNULL if script else None,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)).returncode
     except subprocess.TimeoutExpired as error:

@@ -403,8 +403,12 @@ def candidates():
     return ram_search.Search(Session.ram, Session.ram_base, Session.image).find()
 
 
+def quoted(path):
+    return re.sub(r"([\s'\"\\])", r"\\\1", path)
+
+
 def load(base):
-    gdb.execute("symbol-file %s -o %#x" % (Session.symbols, base), to_string=True)
+    gdb.execute("symbol-file %s -o %#x" % (quoted(Session.symbols), base), to_string=True)
     Session.base = base
     print("the image is at %#x" % base)
 
@@ -444,7 +448,7 @@ def run_until_new(known):
 def wait():
     """Let firmware load the image and start it, and stop when its own MMU is about to come on. Firmware may
     have it at several places (a file's buffer, then where it runs): whichever is entered is it."""
-    gdb.execute("symbol-file %s -o 0" % Session.symbols, to_string=True)
+    gdb.execute("symbol-file %s -o 0" % quoted(Session.symbols), to_string=True)
     offset = int(gdb.parse_and_eval("(unsigned long)&" + LAST_BEFORE_MMU))
     stops = {}
     while True:
@@ -640,8 +644,8 @@ def cmd_attach(words):
             Session.emulator = file.read().strip()
     with open(Session.symbols, "rb") as file:
         arm = file.read(20)[18] == EM_AARCH64
-    for line in ("set confirm off", "set pagination off", "directory " + ROOT,
-                 "set architecture aarch64" if arm else "symbol-file " + Session.symbols,
+    for line in ("set confirm off", "set pagination off", "directory " + quoted(ROOT),
+                 "set architecture aarch64" if arm else "symbol-file " + quoted(Session.symbols),
                  "target remote " + target):
         gdb.execute(line, to_string=True)
     if len(words) > 3:
