@@ -89,6 +89,8 @@ static void list(char *rest)
 	const struct experiment *e = find_experiment(rest);
 
 	if (!e) {
+		if (*rest)
+			printk("%s: no experiment of that name; there are:\n", rest);
 		list_experiments();
 		vmrun_list();
 		return;

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from archives import archive
-from front import boards, console, machine
+from front import boards, console, machine, tied
 
 PROMPT = "cupel> "
 UP, LEFT, DELETE = "\033[A", "\033[D", "\033[3~"
@@ -26,7 +26,7 @@ class Terminal:
         self.text = ""
         self.read = 0  # what of the text has been asked for
         self.ours, theirs = pty.openpty()
-        self.child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *what.argv()],
+        self.child = subprocess.Popen(tied(what.argv()),
                                       stdin=theirs if stdin is None else stdin, stdout=theirs,
                                       stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(theirs)
@@ -113,6 +113,7 @@ def test_commands(terminal, arch):
                                               "regs", "reboot", "poweroff")))
     has(t.do("list"), "vcpu-load - ", "reader - ", "VMs: hello smp ")
     has(t.do("list reader"), "reader - ", "rounds - ")
+    has(t.do("list nosuch"), "nosuch: no experiment of that name", "vcpu-load - ", "VMs: hello smp ")
     assert console.build_id(t.do("mach"))
     has(t.do("machine"), "CPU 0-1: hardware id 0x0-0x1, online", " Hz by ")
     has(t.do("memory"), "archive", "image", "pages free")
