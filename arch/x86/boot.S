@@ -13,7 +13,8 @@
 #define MULTIBOOT_PAGE_ALIGN  0x1
 #define MULTIBOOT_MEMORY_INFO 0x2
 #define MULTIBOOT_FLAGS	      (MULTIBOOT_PAGE_ALIGN | MULTIBOOT_MEMORY_INFO)
-#define MULTIBOOT_CMDLINE     16 /* offset in the information; valid with flags bit 2 */
+#define MULTIBOOT_CMDLINE     16 /* offset in the information, whose flags come first */
+#define MULTIBOOT_HAS_CMDLINE 0x4
 #define MULTIBOOT2_MAGIC      0xe85250d6
 #define MULTIBOOT2_LOADED     0x36d76289
 #define MULTIBOOT2_I386	      0
@@ -21,6 +22,7 @@
 #define MULTIBOOT2_ENTRY      3
 #define MULTIBOOT2_ALIGN      6
 #define MULTIBOOT2_FIRST_TAG  8 /* in the information: 3.6.2, 3.6.3 */
+#define MULTIBOOT2_TAG_HEADER 8
 #define MULTIBOOT2_CMDLINE    1
 #define PVH_MAGIC	      0x336ec578
 #define PVH_CMDLINE	      24
@@ -43,6 +45,12 @@
 #define EFER_LME    0x100
 #define EFER_NXE    0x800
 #define MSR_GS_BASE 0xc0000101
+
+/*
+ * Until long mode: the image's first page, which loaders have looked at and nobody needs any more. If RAM ends
+ * inside the image this page is there when .bss is not.
+ */
+#define EARLY_STACK_END __text_start
 
 	/* On its own, so that a copy of the image can do without: see cupel.efi in the Makefile. */
 	.section .multiboot, "a"
@@ -87,7 +95,7 @@ multiboot2_end:
 x86_multiboot_entry:
 	cli
 	cld
-	movl $x86_boot_stack_end, %esp
+	movl $EARLY_STACK_END, %esp
 	movl %eax, %ebp
 	call note_tsc
 	call com1_init
@@ -104,7 +112,7 @@ x86_multiboot_entry:
 x86_pvh_entry:
 	cli
 	cld
-	movl $x86_boot_stack_end, %esp
+	movl $EARLY_STACK_END, %esp
 	call note_tsc
 	call com1_init
 	movl $msg_pvh, %esi
@@ -116,7 +124,7 @@ x86_pvh_entry:
 /* boot_pe.S; the time is that of the application's first instruction. */
 	.globl x86_efi_entry
 x86_efi_entry:
-	movl $x86_boot_stack_end, %esp
+	movl $EARLY_STACK_END, %esp
 	movl EFI_INFO_COUNTER(%ebx), %eax
 	movl EFI_INFO_COUNTER + 4(%ebx), %edx
 	movl %eax, x86_boot_tsc
@@ -128,7 +136,7 @@ x86_efi_entry:
 /* boot_linux.S */
 	.globl x86_linux_entry
 x86_linux_entry:
-	movl $x86_boot_stack_end, %esp
+	movl $EARLY_STACK_END, %esp
 	call note_tsc
 	call com1_init
 	movl $BOOT_LINUX, %edi
@@ -136,6 +144,12 @@ x86_linux_entry:
 /* EDI = how, EBX = information. */
 common:
 	movl %ebx, %ebp
+	movl $msg_memory, %esi
+	movl $__image_end - 4, %edx
+	movl %edx, (%edx)
+	cmpl %edx, (%edx)
+	jne die_info
+	movl $0, (%edx)
 	movl $0x80000000, %eax
 	cpuid
 	movl $msg_long_mode, %esi
@@ -248,31 +262,51 @@ puts:
 	jmp puts
 2:	ret
 
-/* EDI = how, EBP = information: EBX = command line. */
+/* EDI = how, EBP = information, which may be wrong in any way: EBX = command line, "" if there is none. */
 find_cmdline:
-	movl MULTIBOOT_CMDLINE(%ebp), %ebx
-	cmpl $BOOT_MULTIBOOT, %edi
-	je 3f
-	movl PVH_CMDLINE(%ebp), %ebx
-	cmpl $BOOT_PVH, %edi
-	je 3f
-	movl EFI_INFO_CMDLINE(%ebp), %ebx
-	cmpl $BOOT_EFI, %edi
-	je 3f
-	movl BOOT_PARAMS_CMDLINE(%ebp), %ebx
-	cmpl $BOOT_LINUX, %edi
-	je 3f
-	leal MULTIBOOT2_FIRST_TAG(%ebp), %ebx
-1:	cmpl $MULTIBOOT2_CMDLINE, (%ebx)
-	jbe 2f
-	addl 4(%ebx), %ebx
-	addl $7, %ebx
-	andl $~7, %ebx
-	jmp 1b
-2:	leal 8(%ebx), %ebx
-	je 3f
 	movl $no_words, %ebx
+	cmpl $BOOT_MULTIBOOT2, %edi
+	je find_tag
+	movl $MULTIBOOT_CMDLINE, %edx
+	cmpl $BOOT_MULTIBOOT, %edi
+	jne 1f
+	testl $MULTIBOOT_HAS_CMDLINE, (%ebp)
+	jz 3f
+	jmp 2f
+1:	movl $PVH_CMDLINE, %edx
+	cmpl $BOOT_PVH, %edi
+	je 2f
+	movl $EFI_INFO_CMDLINE, %edx
+	cmpl $BOOT_EFI, %edi
+	je 2f
+	movl $BOOT_PARAMS_CMDLINE, %edx
+2:	movl (%ebp, %edx), %edx
+	testl %edx, %edx
+	jz 3f
+	movl %edx, %ebx
 3:	ret
+
+/* EAX = tag, EDX = where the information ends, ECX = the tag's size: each step is one of 8 bytes at least. */
+find_tag:
+	leal MULTIBOOT2_FIRST_TAG(%ebp), %eax
+	movl (%ebp), %edx
+	addl %ebp, %edx
+1:	cmpl %edx, %eax
+	jae 3b
+	cmpl $MULTIBOOT2_CMDLINE, (%eax)
+	jb 3b
+	je 2f
+	movl 4(%eax), %ecx
+	cmpl $MULTIBOOT2_TAG_HEADER, %ecx
+	jb 3b
+	addl $7, %ecx
+	jc 3b
+	andl $~7, %ecx
+	addl %ecx, %eax
+	jnc 1b
+	ret
+2:	leal MULTIBOOT2_TAG_HEADER(%eax), %ebx
+	ret
 
 /* ESI = why, EDI = how, EBP = information: end the emulator too if the command line allows it. */
 die_info:
@@ -358,6 +392,8 @@ msg_magic:
 	.asciz "not entered by a Multiboot loader (EAX is not 0x2badb002 or 0x36d76289)"
 msg_pvh:
 	.asciz "not entered by a PVH loader (no hvm_start_info at EBX)"
+msg_memory:
+	.asciz "no memory for the image: RAM that begins at 1 MiB ends inside it"
 msg_long_mode:
 	.asciz "this CPU has no long mode (CPUID 8000_0001h EDX bit 29)"
 msg_nx:

@@ -98,16 +98,18 @@ static void read_firmware(u32 how, u32 info)
 {
 	u64 limit = x86_boot_map_size();
 	const struct acpi_access a = { boot_phys, &limit };
-	const char *why = "", *note = "";
+	const char *why = "", *note = "", *wrong_word;
 	int err = loaders[how](&a, info, &platform, &why);
+	bool tables = !acpi_read_x86(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a),
+				     &platform, &note);
 
-	if (acpi_read_x86(&a, platform.rsdp ? platform.rsdp : acpi_find_rsdp(&a), &platform, &note))
-		printk("ACPI: %s; going on with what is known\n", note);
-	else if (how == BOOT_EFI)
+	if (tables && how == BOOT_EFI)
 		platform.firmware = "efi+acpi";
 	put_boot_cpu_first(boot_cpu_id());
-	cmdline_parse(platform.cmdline, &note); /* cupel_main() says what is wrong with it */
+	cmdline_parse(platform.cmdline, &wrong_word); /* cupel_main() says what is wrong with it */
 	x86_console_choose();
+	if (!tables)
+		printk("ACPI: %s; going on with what is known\n", note);
 	if (err)
 		cannot_start("%s", why);
 }
@@ -119,19 +121,28 @@ static void reserve(paddr_t base, paddr_t end)
 		cannot_start("more holes in RAM than can be kept");
 }
 
+static bool in_ram(paddr_t base, paddr_t end)
+{
+	for (u32 i = 0; i < nr_ram; i++)
+		if (base >= ram[i].base && end <= ram[i].base + ram[i].size)
+			return true;
+	return false;
+}
+
 /* What is mapped later on is RAM: a module elsewhere could not be read any more. */
 static void keep_module(const struct module *m)
 {
 	paddr_t end = m->base + m->size;
+	const char *why = NULL;
 
-	for (u32 i = 0; i < nr_ram; i++) {
-		if (m->base >= ram[i].base && end <= ram[i].base + ram[i].size) {
-			reserve(m->base, end);
-			return;
-		}
-	}
-	cannot_start("module at 0x%llx..0x%llx is not in RAM", (unsigned long long)m->base,
-		     (unsigned long long)end);
+	if (!in_ram(m->base, end))
+		why = "is not in RAM";
+	else if (m->base < (paddr_t)__image_end && end > (paddr_t)__image_start)
+		why = "overlaps the image";
+	if (why)
+		cannot_start("module at 0x%llx..0x%llx %s", (unsigned long long)m->base,
+			     (unsigned long long)end, why);
+	reserve(m->base, end);
 }
 
 /*
@@ -177,6 +188,8 @@ static void keep_memory(void)
 	leave_out_far_memory();
 	memcpy(ram, platform.mem, sizeof(ram));
 	nr_ram = platform.nr_mem;
+	if (!in_ram((paddr_t)__image_start, (paddr_t)__image_end))
+		cannot_start("the image is not in what the loader says is RAM");
 	x86_smp_reserve(ram, nr_ram);
 	if (platform.nr_modules)
 		lift_archive(&platform.modules[0]);

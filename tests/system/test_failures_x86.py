@@ -115,6 +115,21 @@ def module_ends_before_it_starts(cpu, info):
     cpu.write32(at + 4, cpu.read32(at) - 1)
 
 
+def module_on_the_image(cpu, info):
+    at = cpu.read32(info + MB_MODS_ADDR)
+    end = inject.symbols("x86")["__image_end"]
+    cpu.write32(at, end - 4)
+    cpu.write32(at + 4, end + 4)
+
+
+def image_not_in_memory(cpu, info):
+    """RAM begins at 2 MiB for whoever believes the map."""
+    at = cpu.read32(info + MB_MMAP_ADDR)
+    while cpu.read32(at + 4) != 0x100000:
+        at += cpu.read32(at) + 4
+    cpu.write32(at + 4, 0x200000)
+
+
 @pytest.mark.parametrize("change,parts", [
     (no_memory, ["without memory"]),
     (empty_map, ["without memory"]),
@@ -123,6 +138,8 @@ def module_ends_before_it_starts(cpu, info):
     (module_list_far, ["module list", "out of reach"]),
     (module_ends_before_it_starts, ["module", "empty"]),
     (module_far, ["module", "not in RAM"]),
+    (module_on_the_image, ["module", "overlaps the image"]),
+    (image_not_in_memory, ["image", "not", "RAM"]),
 ], ids=lambda v: getattr(v, "__name__", ""))
 def test_loader(change, parts):
     refused(start(change), *parts)
@@ -132,6 +149,52 @@ def test_information_out_of_reach():
     """It runs past 4 GiB, and a CPU without 1 GiB pages begins with a map of 4 GiB. The command line was
     not read: nothing ends the emulator."""
     one_line(start(information_far, until=LINE, cpu="max,-pdpe1gb"), "information", "out of reach")
+
+
+# --- A refusal before the loader's information was looked at ------------------------------------------
+
+MB2_LOADED = 0x36d76289
+
+
+def no_command_line(cpu, info):
+    """A pointer that is not to be looked at; behind it is the word that would end the emulator."""
+    cpu.write32(info + MB_FLAGS, cpu.read32(info + MB_FLAGS) & ~4)
+
+
+def tags(*words):
+    """Information of Multiboot 2 with these words."""
+    def change(cpu, info):
+        cpu.set_reg("rax", MB2_LOADED)
+        cpu.write(info, b"".join(word.to_bytes(4, "little") for word in words))
+    return change
+
+
+@pytest.mark.parametrize("change", [
+    no_command_line,
+    tags(0x1000, 0, 9, 0), # a tag of no size
+    tags(0x1000, 0, 9, 7),
+    tags(0x1000, 0, 9, 0xffffffff),
+    tags(0x1000, 0, 9, 0xfffffff8, 9, 8),
+    tags(24, 0, 9, 8, 9, 8, 9, 0), # no tag that ends it
+    tags(0x1000, 0, 0, 8, 1, 19, *(int.from_bytes(b"debug-exit\0\0"[at:at + 4], "little") for at in (0, 4, 8))),
+])
+def test_no_word_to_find(change):
+    """It comes to its halt all the same: from there it is made to say another line."""
+    def fault(cpu):
+        at_entry(change)(cpu)
+        symbols = inject.symbols("x86")
+        cpu.run_to(symbols["halt"])
+        cpu.set_reg("rsi", symbols["msg_magic"])
+        cpu.set_reg("rip", symbols["die"])
+    what = machine.Machine("x86", append="vm=hello", cpu="max,-lm")
+    inject.boot("no word", what, fault, 20, "0x2badb002").says("no long mode", "0x2badb002")
+
+
+def test_word_found_behind_other_tags():
+    change = tags(0x1000, 0, 9, 9, 0, 0, 1, 19,
+                  *(int.from_bytes(b"debug-exit\0\0"[at:at + 4], "little") for at in (0, 4, 8)))
+    what = machine.Machine("x86", append="vm=hello", cpu="max,-lm")
+    refused(inject.boot("a word", what, at_entry(change), 40), "long mode")
 
 
 # --- PVH --------------------------------------------------------------------------------------------
@@ -495,6 +558,13 @@ def test_little_memory(pages):
     booted.never_says("panic", "backtrace", "exception")
 
 
+@pytest.mark.parametrize("way", ("multiboot", "pvh"))
+def test_memory_ends_in_the_image(boot, way):
+    """The loader's information may be where nothing is, too: nothing ends the emulator then."""
+    one_line(boot("vm=hello", "x86", memory=2, timeout=30, until="; halted", **way_in(way)),
+             "no memory for the image")
+
+
 def test_little_memory_for_guests(boot):
     booted = boot("vm=hello", "x86", memory=3, timeout=30)
     booted.check(booted.result.ended == "exit" and booted.result.code == 1, "should end with code 1")
@@ -556,6 +626,16 @@ def test_console_moves(boot, tmp_path):
     booted = boot("vm=hello console=com2", "x86", extra=extra, timeout=60).well()
     booted.says("console: goes on at port 0x2f8").never_says("CPUs online")
     assert "CPUs online" in path.read_text()
+
+
+def test_tables_are_told_of_where_it_goes_on(tmp_path):
+    """What is wrong with ACPI is no refusal, but it belongs where all else is."""
+    path, extra = second_port(tmp_path)
+
+    def spoiled(cpu, info):
+        Tables(cpu).spoil(b"APIC")
+    start(spoiled, words="vm=hello console=com2", extra=extra)
+    assert "going on with what is known" in path.read_text()
 
 
 def test_console_where_nothing_is(boot):
