@@ -142,10 +142,22 @@ static void add_zone(const struct mem_range *r)
 	give_run(z);
 }
 
+static void tell_what_is_left_out(const struct platform *p)
+{
+	if (p->mem_beyond)
+		printk("%llu MiB of RAM beyond %llu GiB are left out\n",
+		       (unsigned long long)(p->mem_beyond / MIB(1)),
+		       (unsigned long long)(p->mem_limit / GIB(1)));
+	if (p->mem_left_out)
+		printk("%llu KiB of RAM are left out: it is in more than %u pieces\n",
+		       (unsigned long long)(p->mem_left_out / KIB(1)), PLATFORM_MAX_MEM);
+}
+
 void page_alloc_init(const struct platform *p)
 {
 	unsigned long flags;
 
+	tell_what_is_left_out(p);
 	spin_lock_irqsave(&page_lock, flags);
 	for (u32 i = 0; i < p->nr_mem; i++)
 		add_zone(&p->mem[i]);

@@ -3,7 +3,6 @@
  * The list of RAM ranges that firmware parsers fill in. Pure: it runs before there is a console, and
  * its input is whatever firmware says.
  */
-#include <cupel/errno.h>
 #include <cupel/platform.h>
 #include <string.h>
 
@@ -15,14 +14,33 @@ static void remove_range(struct platform *p, u32 i)
 	p->nr_mem--;
 }
 
-static int insert_range(struct platform *p, u32 i, paddr_t base, paddr_t end)
+static u32 smallest_range(const struct platform *p)
 {
-	if (p->nr_mem == PLATFORM_MAX_MEM)
-		return -ENOSPC;
+	u32 least = 0;
+
+	for (u32 i = 1; i < p->nr_mem; i++) {
+		if (p->mem[i].size < p->mem[least].size)
+			least = i;
+	}
+	return least;
+}
+
+/* When the list is full the smallest piece goes, which may be this one. */
+static void insert_range(struct platform *p, u32 i, paddr_t base, paddr_t end)
+{
+	if (p->nr_mem == PLATFORM_MAX_MEM) {
+		u32 least = smallest_range(p);
+		u64 size = min(p->mem[least].size, end - base);
+
+		p->mem_left_out += size;
+		if (size == end - base)
+			return;
+		remove_range(p, least);
+		i -= least < i;
+	}
 	memmove(&p->mem[i + 1], &p->mem[i], (p->nr_mem - i) * sizeof(p->mem[0]));
 	p->mem[i] = (struct mem_range){ base, end - base };
 	p->nr_mem++;
-	return 0;
 }
 
 static paddr_t range_end(const struct mem_range *r)
@@ -30,18 +48,20 @@ static paddr_t range_end(const struct mem_range *r)
 	return r->base + r->size;
 }
 
-int platform_add_mem(struct platform *p, paddr_t base, u64 size)
+#define LAST_PAGE (~(paddr_t)0 - PAGE_SIZE + 1) /* no RAM: its end would be no number */
+
+void platform_add_mem(struct platform *p, paddr_t base, u64 size)
 {
 	paddr_t end = base + size;
 	u32 i = 0;
 
-	if (end < base || base > ~(paddr_t)0 - PAGE_SIZE)
-		return -EINVAL;
+	if (size && end - 1 < base)
+		return;
 	/* Whole pages only: what shares a page with something else is not ours. */
-	base = ALIGN_UP(base, PAGE_SIZE);
-	end = ALIGN_DOWN(end, PAGE_SIZE);
+	base = ALIGN_UP(min(base, LAST_PAGE), PAGE_SIZE);
+	end = size && !end ? LAST_PAGE : ALIGN_DOWN(end, PAGE_SIZE);
 	if (base >= end)
-		return 0;
+		return;
 	while (i < p->nr_mem && range_end(&p->mem[i]) < base)
 		i++;
 	/* Swallow every range that touches this one. */
@@ -50,49 +70,55 @@ int platform_add_mem(struct platform *p, paddr_t base, u64 size)
 		end = max(end, range_end(&p->mem[i]));
 		remove_range(p, i);
 	}
-	return insert_range(p, i, base, end);
+	insert_range(p, i, base, end);
 }
 
 /* Cut [base, end) out of range i; the range may vanish, shrink or split. */
-static int carve(struct platform *p, u32 i, paddr_t base, paddr_t end)
+static void carve(struct platform *p, u32 i, paddr_t base, paddr_t end)
 {
 	struct mem_range r = p->mem[i];
 
-	if (base > r.base && end < range_end(&r)) {
-		int err = insert_range(p, i + 1, end, range_end(&r));
-
-		if (err)
-			return err;
+	if (base > r.base) {
 		p->mem[i].size = base - r.base;
-	} else if (base > r.base) {
-		p->mem[i].size = base - r.base;
+		if (end < range_end(&r))
+			insert_range(p, i + 1, end, range_end(&r));
 	} else if (end < range_end(&r)) {
 		p->mem[i] = (struct mem_range){ end, range_end(&r) - end };
 	} else {
 		remove_range(p, i);
 	}
-	return 0;
 }
 
-int platform_reserve_mem(struct platform *p, paddr_t base, u64 size)
+void platform_reserve_mem(struct platform *p, paddr_t base, u64 size)
 {
 	paddr_t end = base + size;
 
-	if (end < base || end > ~(paddr_t)0 - PAGE_SIZE)
-		return -EINVAL;
 	if (!size)
-		return 0;
+		return;
+	end = end < base || end > LAST_PAGE ? LAST_PAGE : ALIGN_UP(end, PAGE_SIZE);
 	base = ALIGN_DOWN(base, PAGE_SIZE);
-	end = ALIGN_UP(end, PAGE_SIZE);
 	for (u32 i = p->nr_mem; i > 0; i--) {
 		const struct mem_range *r = &p->mem[i - 1];
-		int err;
 
-		if (range_end(r) <= base || r->base >= end)
-			continue;
-		err = carve(p, i - 1, base, end);
-		if (err)
-			return err;
+		if (range_end(r) > base && r->base < end)
+			carve(p, i - 1, base, end);
 	}
-	return 0;
+}
+
+static u64 ram_size(const struct platform *p)
+{
+	u64 size = 0;
+
+	for (u32 i = 0; i < p->nr_mem; i++)
+		size += p->mem[i].size;
+	return size;
+}
+
+void platform_limit_mem(struct platform *p, paddr_t limit)
+{
+	u64 all = ram_size(p);
+
+	platform_reserve_mem(p, limit, -limit);
+	p->mem_limit = limit;
+	p->mem_beyond = all - ram_size(p);
 }

@@ -131,11 +131,12 @@ static int keep_memory(const char **why)
 		if (overlaps_image(platform.modules[i].base, platform.modules[i].size))
 			return -EINVAL;
 	}
-	*why = "more holes in RAM than can be kept";
-	if (platform_reserve_mem(&platform, 0, PAGE_SIZE))
-		return -ENOSPC;
-	return platform_reserve_mem(&platform, (paddr_t)__image_start,
-				    (u64)(__image_end - __image_start));
+	platform_reserve_mem(&platform, 0, PAGE_SIZE);
+	platform_reserve_mem(&platform, (paddr_t)__image_start, (u64)(__image_end - __image_start));
+	/* What the CPU can reach, and not over the stacks: RAM is mapped one to one. */
+	platform_limit_mem(&platform, min(BIT(arm64_pa_bits()), (u64)STACK_WINDOW));
+	*why = "all RAM is reserved";
+	return platform.nr_mem ? 0 : -ENOSPC;
 }
 
 static int read_devices(paddr_t fdt, bool acpi, const char **why)
@@ -158,10 +159,8 @@ static int read_efi(paddr_t *fdt, const char **why)
 		return err;
 	efi = info;
 	*fdt = info->fdt;
-	if (!platform.nr_modules)
-		return 0;
-	*why = "more holes in RAM than can be kept";
-	return platform_reserve_mem(&platform, platform.modules[0].base, platform.modules[0].size);
+	platform_reserve_mem(&platform, platform.modules[0].base, platform.modules[0].size);
+	return 0;
 }
 
 static int read_all(paddr_t fdt, u32 how, const char **what, const char **why)

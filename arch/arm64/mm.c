@@ -126,8 +126,7 @@ void mm_init(void)
 
 	final.alloc_table = page_alloc_table;
 	host_pgtable = final;
-	if (platform_reserve_mem(&platform, tables, arena.next - tables))
-		cannot_start("the memory map is too fragmented");
+	platform_reserve_mem(&platform, tables, arena.next - tables);
 }
 
 volatile void *arch_map_device(paddr_t pa, u64 size)

@@ -116,9 +116,7 @@ static void read_firmware(u32 how, u32 info)
 
 static void reserve(paddr_t base, paddr_t end)
 {
-	base = ALIGN_DOWN(base, PAGE_SIZE);
-	if (platform_reserve_mem(&platform, base, ALIGN_UP(end, PAGE_SIZE) - base))
-		cannot_start("more holes in RAM than can be kept");
+	platform_reserve_mem(&platform, base, end - base);
 }
 
 static bool in_ram(paddr_t base, paddr_t end)
@@ -163,29 +161,10 @@ static void lift_archive(struct module *m)
 	}
 }
 
-static u64 ram_mib(void)
-{
-	u64 size = 0;
-
-	for (u32 i = 0; i < platform.nr_mem; i++)
-		size += platform.mem[i].size;
-	return size / MIB(1);
-}
-
-/* RAM beyond the boot map can't be touched until it is mapped. */
-static void leave_out_far_memory(void)
-{
-	u64 limit = x86_boot_map_size(), all = ram_mib();
-
-	reserve(limit, BIT(52));
-	if (ram_mib() != all)
-		printk("%llu MiB of RAM beyond %llu GiB are left out\n",
-		       (unsigned long long)(all - ram_mib()), (unsigned long long)(limit / GIB(1)));
-}
-
 static void keep_memory(void)
 {
-	leave_out_far_memory();
+	platform_limit_mem(&platform,
+			   x86_boot_map_size()); /* more can't be touched before it is mapped */
 	memcpy(ram, platform.mem, sizeof(ram));
 	nr_ram = platform.nr_mem;
 	if (!in_ram((paddr_t)__image_start, (paddr_t)__image_end))

@@ -41,7 +41,7 @@ int fw_add_efi_map(struct platform *p, const u8 *map, u64 size, u64 desc_size, c
 		u64 start = fw_get64(d, DESC_START), pages = fw_get64(d, DESC_PAGES);
 
 		if (usable(d) && pages <= ~0UL / PAGE_SIZE)
-			fw_add_ram(p, start, pages * PAGE_SIZE);
+			platform_add_mem(p, start, pages * PAGE_SIZE);
 	}
 	*why = "the EFI memory map has no memory";
 	return p->nr_mem ? 0 : -EINVAL;

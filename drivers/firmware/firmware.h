@@ -22,8 +22,6 @@ static inline u64 fw_get64(const u8 *p, size_t off)
 	return fw_get32(p, off) | (u64)fw_get32(p, off + 4) << 32;
 }
 
-/* A RAM range that doesn't fit or wraps is left out: less memory, never wrong memory. */
-void fw_add_ram(struct platform *p, u64 base, u64 size);
 int fw_add_module(const struct acpi_access *a, struct platform *p, u64 base, u64 size);
 /* -E2BIG when it is longer than CMDLINE_MAX, -EINVAL when out of reach. */
 int fw_copy_cmdline(const struct acpi_access *a, struct platform *p, paddr_t pa, const char **why);

@@ -28,7 +28,7 @@ static void read_memmap(const u8 *params, struct platform *p)
 		const u8 *e = params + OFF_E820 + i * E820_SIZE;
 
 		if (fw_get32(e, 16) == E820_RAM)
-			fw_add_ram(p, fw_get64(e, 0), fw_get64(e, 8));
+			platform_add_mem(p, fw_get64(e, 0), fw_get64(e, 8));
 	}
 }
 

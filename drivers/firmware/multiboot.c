@@ -74,7 +74,7 @@ static int read_memmap(const struct acpi_access *a, const u8 *info, struct platf
 			return -EINVAL;
 		}
 		if (fw_get32(e, 20) == MMAP_RAM)
-			fw_add_ram(p, fw_get64(e, 4), fw_get64(e, 12));
+			platform_add_mem(p, fw_get64(e, 4), fw_get64(e, 12));
 		pos += size + 4;
 	}
 	return 0;
@@ -128,7 +128,7 @@ int multiboot_read_platform(const struct acpi_access *a, paddr_t pa, struct plat
 		if (err)
 			return err;
 	} else if (flags & FLAG_MEMORY) {
-		fw_add_ram(p, MIB(1), KIB((u64)fw_get32(info, OFF_MEM_UPPER)));
+		platform_add_mem(p, MIB(1), KIB((u64)fw_get32(info, OFF_MEM_UPPER)));
 	}
 	*why = "Multiboot information without memory";
 	if (!p->nr_mem)

@@ -164,7 +164,7 @@ static int add_memmap(struct reader *r, const struct tag *t)
 		const u8 *e = t->data + at;
 
 		if (fw_get32(e, 16) == MEMMAP_RAM)
-			fw_add_ram(r->p, fw_get64(e, 0), fw_get64(e, 8));
+			platform_add_mem(r->p, fw_get64(e, 0), fw_get64(e, 8));
 	}
 	return 0;
 }
@@ -181,7 +181,7 @@ static int add_memory(struct reader *r)
 	if (r->memmap.data)
 		err = add_memmap(r, &r->memmap);
 	else
-		fw_add_ram(r->p, MIB(1), KIB(r->upper_memory));
+		platform_add_mem(r->p, MIB(1), KIB(r->upper_memory));
 	if (!err && !r->p->nr_mem)
 		return bad(r, "Multiboot 2 information without memory");
 	return err;

@@ -40,7 +40,7 @@ static int read_memmap(const struct acpi_access *a, const u8 *info, struct platf
 		const u8 *e = map + i * MEMMAP_SIZE;
 
 		if (fw_get32(e, 16) == MEMMAP_TYPE_RAM)
-			fw_add_ram(p, fw_get64(e, 0), fw_get64(e, 8));
+			platform_add_mem(p, fw_get64(e, 0), fw_get64(e, 8));
 	}
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <cupel/platform.h>
 #include <cupel/types.h>
 
-/* Hand all of p->mem[] to the allocator. Boot CPU, once. */
+/* Hand all of p->mem[] to the allocator, and say what RAM is not in it. Boot CPU, once. */
 void page_alloc_init(const struct platform *p);
 
 /*

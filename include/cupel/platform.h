@@ -115,6 +115,9 @@ struct platform {
 	u32 nr_cpus; /* entries that firmware lists and that we have room for */
 	struct mem_range mem[PLATFORM_MAX_MEM]; /* RAM, sorted, page aligned, reserved ranges cut out */
 	u32 nr_mem;
+	u64 mem_left_out; /* bytes of RAM in pieces that mem[] has no room for */
+	paddr_t mem_limit; /* RAM from here on can't be reached, */
+	u64 mem_beyond; /* and this much is */
 	struct module modules[PLATFORM_MAX_MODULES];
 	u32 nr_modules;
 	struct uart_info uart;
@@ -148,9 +151,14 @@ struct efi_info {
 
 extern struct platform platform;
 
-/* Add or carve RAM; keeps mem[] sorted, merged and page aligned. -ENOSPC when full, -EINVAL on wrap. */
-int platform_add_mem(struct platform *p, paddr_t base, u64 size);
-int platform_reserve_mem(struct platform *p, paddr_t base, u64 size);
+/*
+ * Add or carve RAM; keeps mem[] sorted, merged and page aligned. When it is full its smallest piece is left
+ * out. RAM that wraps is none; what is reserved ends at the last address at the latest.
+ */
+void platform_add_mem(struct platform *p, paddr_t base, u64 size);
+void platform_reserve_mem(struct platform *p, paddr_t base, u64 size);
+/* No RAM at `limit` (not 0) or above. Once. */
+void platform_limit_mem(struct platform *p, paddr_t limit);
 
 /* Parsers. Bad input: -errno, and *why says what is wrong in a few words. No console needed. */
 int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why);

@@ -66,7 +66,8 @@ def start(tmp_path, edit=None, words=HELLO, timeout=40, cpus=1, until=None, **fi
 LACKS = {
     "memory": (without("memory"), ["device tree", "no RAM"]),
     "memory-of-any-use": (memory((0x40000000, 0x1000)), ["no RAM block"]),
-    "memory-but-reserved": (reserved("all@40000000 { reg = <0 0x40000000 0 0x40000000>; };"), ["no RAM block"]),
+    "memory-but-reserved": (reserved("all@40000000 { reg = <0 0x40000000 0 0x40000000>; };"),
+                            ["device tree", "all RAM is reserved"]),
     "boot-cpu": (lambda text: re.sub(r"(cpu@0 \{.*?reg = )<0x00>", r"\1<0x77>", text, flags=re.S),
                  ["device tree", "boot CPU"]),
     "cpus": (without("cpus"), ["device tree", "/cpus"]),
@@ -129,9 +130,6 @@ LOADS = {
     "archive-half-outside-memory": (initrd(0x7ffff000, 0x80001000), ["initrd", "not in RAM"]),
     "archive-that-ends-first": (initrd(0x50001000, 0x50000000), ["initrd", "ends before it starts"]),
     "archive-over-the-image": (initrd(IMAGE + 0x1000, IMAGE + 0x2000), ["archive overlaps the image"]),
-    "too-many-reservations": (lambda text: text.replace("/dts-v1/;", "/dts-v1/;\n" + "".join(
-        "/memreserve/ %#x 0x1000;\n" % (0x50000000 + i * 0x4000) for i in range(200))),
-        ["more reserved ranges than can be kept"]),
 }
 
 
@@ -261,6 +259,23 @@ def test_reserved_memory_stays_as_it_is(tmp_path):
 ), ids=("above-4-gib-and-a-hole", "all-but-above-4-gib", "sixty-pieces", "odd-edges"))
 def test_memory_with_holes(tmp_path, ranges):
     start(tmp_path, memory(*ranges), "semihosting selftest", timeout=120, memory=4096).well().all_ok(10)
+
+
+def test_memory_in_too_many_pieces(tmp_path):
+    """The smallest are left out. A reservation where no memory can be is none."""
+    edit = lambda text: text.replace("/dts-v1/;", "/dts-v1/;\n/memreserve/ 0xfffffffffffff000 0xfff;\n" + "".join(
+        "/memreserve/ %#x 0x1000;\n" % (0x50000000 + i * 0x4000) for i in range(200)))
+    booted = start(tmp_path, edit).well()
+    booted.all_ok()
+    left_out = int(re.search(r"^(\d+) KiB of RAM are left out: it is in more than 128 pieces", booted.text, re.M)[1])
+    assert 72 * 12 <= left_out <= 80 * 12
+
+
+def test_memory_out_of_reach(tmp_path):
+    """Of 44 bits of physical address, and of an address space that has other uses for its end."""
+    ranges = (0x40000000, 1024 * MIB), (1 << 44, 2048 * MIB), (0xfffff00000000000, 1 << 40)
+    booted = start(tmp_path, memory(*ranges), cpu="cortex-a57")
+    booted.well().says("1050624 MiB of RAM beyond 16384 GiB are left out").all_ok()
 
 
 @pytest.mark.parametrize("size", (32, 6144), ids=("32-mib", "6-gib"))

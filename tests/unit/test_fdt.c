@@ -306,7 +306,10 @@ static void malformed(void **state)
 		BAD("root", "#address-cells", "\0\0\0\3", "no bus maps"),
 		BAD("root", "#size-cells", "\377\377\377\377", "no bus maps"),
 		BAD("fw", "reg", "\0\0\0", "wrong length"),
-		BAD("fw", "reg", "\0\0\0\0\0\0\0\1\377\377\377\377\377\377\377\377", "wraps"),
+		BAD("fw", "reg", "\0\0\0\0\0\0\0\2\377\377\377\377\377\377\377\377", "wraps"),
+		/* At the last addresses, where nothing is that could be lost. */
+		BAD("fw", "reg", "\377\377\377\377\377\377\360\0\0\0\0\0\0\0\17\377", NULL),
+		BAD("fw", "reg", "\377\377\377\377\377\377\360\0\0\0\0\0\0\0\20\0", NULL),
 		BAD("cpus", "#address-cells", "\0\0\0\0", "#address-cells in /cpus"),
 		BAD("cpus", "#address-cells", "\0\0\0\3", "#address-cells in /cpus"),
 		BAD("cpu1", "reg", "\0\0", "without a proper reg"),
