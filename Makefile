@@ -72,7 +72,8 @@ CPPFLAGS := -nostdinc -isystem $(shell $(CC) -print-file-name=include) \
 	-Iinclude -Iarch/$(ARCH)/include -Iinclude/libc $(CPPFLAGS_$(ARCH))
 
 CFLAGS_COMMON := -std=gnu11 -O2 -g -ffreestanding -fno-common -fno-strict-aliasing \
-	-fno-asynchronous-unwind-tables -fno-omit-frame-pointer -fno-delete-null-pointer-checks \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer \
+	-fno-delete-null-pointer-checks \
 	-Wall -Wextra -Wundef -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla \
 	-Wno-unused-parameter -Wno-missing-field-initializers -Werror \
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections

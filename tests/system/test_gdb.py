@@ -146,6 +146,33 @@ info symbol $pc
     assert "vgic_lr_sync" in said["lrs"], "the CPU is not where it was: " + said["lrs"]
 
 
+def test_list_registers_in_a_prologue(tmp_path):
+    """At a breakpoint that stays, on an instruction that makes a frame; and gdb finds its way up from there
+    through a function that ends in a tail call."""
+    script = """
+break vcpu_run
+continue
+backtrace -30
+echo == before\\n
+info registers pc x0 x29 sp cpsr
+echo == lrs\\n
+cupel lrs
+echo == after\\n
+info registers pc x0 x29 sp cpsr
+echo == settings\\n
+show scheduler-locking
+show backtrace limit
+echo == on\\n
+continue
+"""
+    said, text = gdb(machine.Machine("arm64", cpus=2, append="bench=exits ops=hvc"), tmp_path, script, timeout=40)
+    assert re.search(r"exits_run .*\n.* run_bench .*\n(.*\n)*.* cupel_main ", text), text
+    assert "LR3 0x" in said["lrs"], text
+    assert said["before"] == said["after"], text
+    assert "replay" in said["settings"] and "unlimited" in said["settings"], text
+    assert "hit Breakpoint 1, vcpu_run" in said["on"], text
+
+
 def test_a_held_lock(tmp_path):
     script = "tbreak gicv3_set_state\ncontinue\necho == locks\\n\ncupel locks\n"
     said, _ = gdb(machine.Machine("arm64", append="vm=tick-locked"), tmp_path, script)

@@ -306,6 +306,7 @@ def holders(areas):
 
 # --- List registers --------------------------------------------------------------------------------
 MRS_X0, LDR_W0_X0 = 0xd5300000, 0xb9400000
+DAIF = 0xf << 6  # all interrupts masked (Arm ARM C5.2.2)
 
 
 def mrs(op1, crn, crm, op2):
@@ -314,33 +315,47 @@ def mrs(op1, crn, crm, op2):
 
 
 @contextlib.contextmanager
-def quietly():
-    """Stops that are a command's own are not told."""
-    gdb.execute("set suppress-cli-notifications on")
+def setting(name, value):
+    """One of gdb's settings, for a while."""
+    old = gdb.parameter(name)
+    old = {None: "unlimited", True: "on", False: "off"}.get(old, old)
+    gdb.execute("set %s %s" % (name, value))
     try:
         yield
     finally:
-        gdb.execute("set suppress-cli-notifications off")
+        gdb.execute("set %s %s" % (name, old))
+
+
+def quietly():
+    """Stops that are a command's own are not told."""
+    return setting("suppress-cli-notifications", "on")
+
+
+def step(pc):
+    """One instruction. In a prologue it leaves gdb with frames that are not there, and it would look for the
+    selected one among all of them: it is given this one only."""
+    with setting("scheduler-locking", "on"), setting("backtrace limit", 1), quietly():
+        gdb.execute("stepi", to_string=True)
+    if register("pc") != pc + 4:
+        raise gdb.GdbError("the CPU is at %#x after one instruction at %#x" % (register("pc"), pc))
 
 
 def run_one(instruction, x0=0):
-    """X0 after one instruction on the selected CPU, which must be at EL2: QEMU shows no ICH registers."""
-    pc, old_x0 = register("pc"), register("x0")
+    """X0 after one instruction on the selected CPU, which must be at EL2: QEMU shows no ICH registers. An
+    interrupt would be taken in its place, and what that does can't be taken back."""
+    pc, old_x0, cpsr = register("pc"), register("x0"), register("cpsr")
     memory = gdb.selected_inferior()
     old = bytes(memory.read_memory(pc, 4))
-    locking = gdb.parameter("scheduler-locking")
-    gdb.execute("set scheduler-locking on")
     try:
         memory.write_memory(pc, instruction.to_bytes(4, "little"))
+        gdb.execute("set $cpsr = %#x" % (cpsr | DAIF))
         gdb.execute("set $x0 = %d" % x0)
-        with quietly():
-            gdb.execute("stepi", to_string=True)
+        step(pc)
         return register("x0")
     finally:
         memory.write_memory(pc, old)
-        gdb.execute("set $x0 = %d" % old_x0)
-        gdb.execute("set $pc = %d" % pc)
-        gdb.execute("set scheduler-locking %s" % locking)
+        for name, value in (("x0", old_x0), ("cpsr", cpsr), ("pc", pc)):
+            gdb.execute("set $%s = %#x" % (name, value))
 
 
 def read_lrs(count, sysregs):
