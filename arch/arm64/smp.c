@@ -11,7 +11,9 @@
 
 #include <asm/boot.h>
 #include <asm/host.h>
+#include <asm/io.h>
 #include <asm/mm.h>
+#include <asm/trap.h>
 #include <cupel/arch.h>
 #include <cupel/atomic.h>
 #include <cupel/clock.h>
@@ -62,17 +64,49 @@ static int wait_online(u32 cpu, struct secondary_boot *b)
 	return 0;
 }
 
+/* `word` is 8-byte aligned, and so is the image. */
+static bool is_ours(paddr_t word)
+{
+	bool ours = word - (paddr_t)__image_start < (u64)(__image_end - __image_start);
+
+	for (u32 i = 0; i < platform.nr_modules; i++) {
+		const struct module *m = &platform.modules[i];
+
+		ours |= word + sizeof(u64) > m->base && word < m->base + m->size;
+	}
+	return ours;
+}
+
+static void read_word(void *word)
+{
+	(void)mmio_read64(word);
+}
+
+/* A word that can't be where it is said to be is not written to: -EFAULT. */
+static int find_release(u32 cpu, volatile u64 **release)
+{
+	paddr_t pa = platform.cpus[cpu].release_addr;
+	struct trap_info info;
+
+	if (is_ours(pa) || pa >= BIT(arm64_pa_bits()))
+		return -EFAULT;
+	*release = mm_map_release(cpu, pa);
+	if (!*release)
+		return -ENOMEM;
+	return arm64_try(read_word, (void *)*release, &info) ? 0 : -EFAULT;
+}
+
 /*
  * Listed before it is told where to go (the DSB in clean_to_memory() is between the two), and for good:
  * it may come when nobody waits any more, unless it can still be stopped.
  */
 static int spin_table_start(u32 cpu, struct secondary_boot *b)
 {
-	volatile u64 *release = mm_map_release(cpu, platform.cpus[cpu].release_addr);
-	int r;
+	volatile u64 *release;
+	int r = find_release(cpu, &release);
 
-	if (!release)
-		return -ENOMEM;
+	if (r)
+		return r;
 	b->next = secondary_list;
 	clean_to_memory(b, sizeof(*b));
 	secondary_list = b;

@@ -47,7 +47,8 @@ volatile char *gic_map(const struct mem_range *r)
 {
 	volatile char *regs = arch_map_device(r->base, r->size);
 
-	if (!regs)
+	/* Each frame has pages of its own, so that a hypervisor can map it: IHI 0069 12.1, IHI 0048 4.1. */
+	if (!regs || !IS_ALIGNED(r->base, PAGE_SIZE))
 		cannot_start("interrupt controller: no registers can be at 0x%lx",
 			     (unsigned long)r->base);
 	return regs;

@@ -3,6 +3,7 @@
  * List registers of a GICv2: GICH, a window of memory that each CPU sees its own copy of (IHI 0048
  * 5.3). The algorithm in vgic_lr.c knows one layout, that of GICv3; it is translated here.
  */
+#include "gic.h"
 #include "vgic.h"
 
 #include <asm/io.h>
@@ -109,9 +110,7 @@ static void put(struct vgic_cpu *c)
 
 static void describe(void)
 {
-	gich = arch_map_device(platform.gic.hyp_if.base, platform.gic.hyp_if.size);
-	if (!gich)
-		return;
+	gich = gic_map(&platform.gic.hyp_if);
 	vgic_hw = (struct vgic_hw){
 		.nr_lrs = min((mmio_read32(reg(GICH_VTR)) & 0x3f) + 1, (u32)VGIC_MAX_LRS),
 		.read_lr = read_lr,

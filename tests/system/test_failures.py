@@ -84,6 +84,10 @@ LACKS = {
                                    ["nothing answers at 0x80cffe8"]),
     "distributor-in-memory": (replaced("0x8000000 0x00 0x10000", "0x50000000 0x00 0x10000"),
                               ["interrupt controller", "no registers can be at 0x50000000"]),
+    "distributor-at-an-odd-address": (replaced("0x8000000 0x00 0x10000", "0x8000001 0x00 0x10000"),
+                                       ["interrupt controller", "no registers can be at 0x8000001"]),
+    "redistributors-at-an-odd-address": (replaced("0x80a0000 0x00 0xf60000", "0x80a0004 0x00 0xf60000"),
+                                          ["interrupt controller", "no registers can be at 0x80a0004"]),
     "timer": (without("timer"), ["timer", "firmware names no"]),
     "console-with-registers": (without("pl011", "reg"), ["device tree", "console without a reg"]),
 }
@@ -117,6 +121,18 @@ def test_no_way_to_start_cpus(tmp_path, edit):
     for cpu in (1, 2):
         one_line(booted, "did not start", "no way", prefix="CPU %d (" % cpu)
     booted.says("1 of 3 CPUs online").all_ok()
+
+
+@pytest.mark.parametrize("where", (IMAGE + 0x30000, 0x48800ff8, 0x1000000000000, 0xb000000, 0x3000000000),
+                         ids=("image", "archive", "far", "nothing", "no-memory"))
+def test_a_cpu_that_waits_where_it_can_not(tmp_path, where):
+    """The others come, by the way that works, and what is there is not written to."""
+    spin = 'enable-method = "spin-table"; cpu-release-addr = <%#x %#x>' % (where >> 32, where & 0xffffffff)
+    edit = lambda text: re.sub(r'(cpu@1 \{.*?)enable-method = "psci"', r"\1" + spin, text, flags=re.S)
+    archive = chosen("linux,initrd-start = <0x48800800>; linux,initrd-end = <0x48801000>;")
+    booted = start(tmp_path, lambda text: archive(edit(text)), cpus=3).well()
+    one_line(booted, "did not start", "can't be waiting where firmware says", prefix="CPU 1 (")
+    booted.says("2 of 3 CPUs online")
 
 
 # --- What the loader brings -------------------------------------------------------------------------
