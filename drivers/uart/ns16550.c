@@ -64,7 +64,7 @@ static void console_putc(struct console *c, char ch)
 	uart_bus->write(&uart, NS16550_THR, (u8)ch);
 }
 
-static int console_getc_16550(struct console *c)
+static int receive(void)
 {
 	u8 errors;
 
@@ -77,6 +77,19 @@ static int console_getc_16550(struct console *c)
 	if (errors & NS16550_LSR_BROKEN)
 		uart_bus->read(&uart, NS16550_RBR);
 	return CONSOLE_DAMAGED;
+}
+
+/* What was typed before the FIFO was switched on, which empties it; -1: nothing. */
+static int early = -1;
+
+static int console_getc_16550(struct console *c)
+{
+	int ch = early;
+
+	if (ch < 0)
+		return receive();
+	early = -1;
+	return ch;
 }
 
 static struct console console_16550 = {
@@ -104,10 +117,12 @@ void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus)
 	set_speed(u, bus);
 	/* Some models really cut bytes to the word length that reset left: always 8N1. */
 	bus->write(u, NS16550_LCR, NS16550_LCR_8N1);
-	bus->write(u, NS16550_FCR, NS16550_FCR_ENABLE);
-	bus->write(u, NS16550_MCR, NS16550_MCR_DTR | NS16550_MCR_RTS);
 	uart = *u;
 	uart_bus = bus;
+	if (early < 0)
+		early = receive();
+	bus->write(u, NS16550_FCR, NS16550_FCR_ENABLE);
+	bus->write(u, NS16550_MCR, NS16550_MCR_DTR | NS16550_MCR_RTS);
 	if (first)
 		console_register(&console_16550);
 }

@@ -102,6 +102,7 @@ struct polled {
 	volatile char *base;
 	const struct polled_kind *kind;
 	u32 patience; /* under the console's lock */
+	int early; /* typed before it was switched on, which may empty its FIFO; -1: nothing */
 };
 
 static void polled_putc(struct console *c, char ch)
@@ -115,9 +116,8 @@ static void polled_putc(struct console *c, char ch)
 	mmio_write32(p->base + p->kind->tx, (u8)ch);
 }
 
-static int polled_getc(struct console *c)
+static int receive(const struct polled *p)
 {
-	struct polled *p = c->priv;
 	u32 got;
 
 	if (mmio_read32(p->base + p->kind->status) & p->kind->empty)
@@ -126,15 +126,31 @@ static int polled_getc(struct console *c)
 	return got & p->kind->damaged ? CONSOLE_DAMAGED : got & 0xff;
 }
 
-static void switch_on(volatile char *base, const struct enable *e)
+static int polled_getc(struct console *c)
 {
+	struct polled *p = c->priv;
+	int ch = p->early;
+
+	if (ch < 0)
+		return receive(p);
+	p->early = -1;
+	return ch;
+}
+
+static void switch_on(struct polled *p)
+{
+	const struct enable *e = p->kind->enable;
+
 	for (u32 i = 0; i < MAX_ENABLES && (e[i].clear | e[i].set); i++) {
-		volatile char *reg = base + e[i].reg;
+		volatile char *reg = p->base + e[i].reg;
 		u32 now = mmio_read32(reg), want = (now & ~(u32)e[i].clear) | e[i].set;
 
 		/* What firmware did is not done again: a running PL011's line control must not be written. */
-		if (now != want)
-			mmio_write32(reg, want);
+		if (now == want)
+			continue;
+		if (p->early < 0)
+			p->early = receive(p);
+		mmio_write32(reg, want);
 	}
 }
 
@@ -156,7 +172,8 @@ bool polled_console(const struct uart_info *u)
 	p->console = (struct console){
 		.name = "uart", .putc = polled_putc, .getc = polled_getc, .priv = p
 	};
-	switch_on(base, p->kind->enable);
+	p->early = -1;
+	switch_on(p);
 	console_register(&p->console);
 	return true;
 }

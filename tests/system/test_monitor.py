@@ -264,6 +264,15 @@ def test_every_uart(terminal, board):
     assert t.ended() == 0
 
 
+@pytest.mark.parametrize("script, code", [("machine\nvm hello", 0), ("vm hello\nrun nothing\n", 1)])
+def test_input_that_is_no_terminal(arch, script, code):
+    """A line at each prompt, the first one whole; its end is the machine's."""
+    result = subprocess.run(["./cupel", "monitor", arch, "--cpus", "1"], input=script, text=True, timeout=120,
+                            check=False, stdout=subprocess.PIPE, cwd=os.path.join(os.path.dirname(__file__), "../.."))
+    assert result.returncode == code
+    has(result.stdout, PROMPT + script.split("\n", maxsplit=1)[0], "[hello]", PROMPT + "poweroff")
+
+
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 
 ENDLESS = "[vm endless]\nkernel = fault.elf\nmemory = 8M\nvcpus = 2\ncmdline = mode=spin ms=600000\n" \

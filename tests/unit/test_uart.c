@@ -31,6 +31,7 @@ static struct chip {
 	/* What came in: its place, and what the status is before and after it was read. */
 	u32 rx, status, empty;
 	bool waiting;
+	u32 wipe; /* what is written there, whatever it is, empties the FIFO */
 } chip, other;
 
 static u8 window[2][SIZE]; /* addresses only */
@@ -44,6 +45,12 @@ static struct chip *chip_of(const volatile void *reg, u32 *offset)
 	return at < SIZE ? &chip : &other;
 }
 
+static void taken(struct chip *c)
+{
+	c->waiting = false;
+	c->reg[c->status] = c->empty;
+}
+
 u32 host_mmio_read(const volatile void *reg, u32 bytes)
 {
 	u32 at;
@@ -51,10 +58,8 @@ u32 host_mmio_read(const volatile void *reg, u32 bytes)
 
 	c->reads++;
 	c->width[at] = (u8)bytes;
-	if (at == c->rx && c->waiting) {
-		c->waiting = false;
-		c->reg[c->status] = c->empty;
-	}
+	if (at == c->rx && c->waiting)
+		taken(c);
 	return c->reg[at];
 }
 
@@ -65,6 +70,8 @@ void host_mmio_write(volatile void *reg, u32 value, u32 bytes)
 
 	c->width[at] = (u8)bytes;
 	c->writes[at]++;
+	if (c->wipe == at && c->waiting)
+		taken(c);
 	if (at == c->tx && c->nr_sent < sizeof(c->sent))
 		c->sent[c->nr_sent++] = (char)value;
 	else
@@ -119,6 +126,8 @@ static void start(const struct polled_case *c)
 		chip.reg[BASE + c->on[i].reg] |= c->on[i].before;
 	chip.reg[BASE + c->status] = c->empty;
 	chip.tx = BASE + c->tx;
+	chip.wipe = BASE + c->on[0].reg;
+	comes_in(BASE + c->rx, 'e', BASE + c->status, 0);
 	assert_true(polled_console(&u));
 }
 
@@ -136,6 +145,7 @@ static void polled_works(const void *arg)
 	assert_memory_equal(chip.sent, "ok\r\n", 4);
 	assert_int_equal(chip.width[chip.tx], 4);
 	assert_true(console_input_begin());
+	assert_int_equal(console_getc(), 'e'); /* typed before it was switched on */
 	assert_int_equal(console_getc(), -1);
 	comes_in(BASE + c->rx, 0x8000 | 'k', BASE + c->status, 0); /* with the i.MX's "there is one" */
 	assert_int_equal(console_getc(), 'k');
@@ -226,6 +236,8 @@ static void ns16550_works(const void *arg)
 	u.base = (paddr_t)window[0] + BASE;
 	chip.tx = BASE;
 	chip.reg[lsr] = NS16550_LSR_THRE;
+	chip.wipe = BASE + (NS16550_FCR << u.reg_shift);
+	comes_in(BASE, 'e', lsr, NS16550_LSR_THRE | NS16550_LSR_DR);
 	if (u.kind == UART_BCM_MINI)
 		ns16550_bcm_mini(&u);
 	else
@@ -237,6 +249,7 @@ static void ns16550_works(const void *arg)
 	assert_memory_equal(chip.sent, "\r\n", 2);
 	assert_int_equal(chip.width[chip.tx], u.reg_width);
 	assert_true(console_input_begin());
+	assert_int_equal(console_getc(), 'e');
 	assert_int_equal(console_getc(), -1);
 	comes_in(BASE, 'k', lsr, NS16550_LSR_THRE | NS16550_LSR_DR);
 	assert_int_equal(console_getc(), 'k');

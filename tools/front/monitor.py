@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """./cupel monitor: a machine with nothing to do, and this terminal as its console."""
 
+import os
 import subprocess
+import sys
 
 from . import Failure, Usage, bench, build, tied
 
@@ -9,8 +11,11 @@ OPTIONS = ("cpus", "cpu", "gic", "machine", "memory", "build", "icount", "board"
 
 HELP = "\n".join(["./cupel monitor [arm64|x86] [options]", "",
                   "Boot QEMU with this terminal as the console of the monitor: docs/monitor.md. `poweroff` there, or",
-                  "the end of this terminal, ends it. Ctrl-C is the monitor's.", "", "Options:",
+                  "the end of this terminal, ends it. Ctrl-C is the monitor's. Standard input that is no terminal is",
+                  "given to it a line at each prompt, and at its end `poweroff`.", "", "Options:",
                   *(line for line in bench.OPTIONS if line.split()[0][2:] in OPTIONS)])
+
+PROMPT = b"cupel> "
 
 
 class Request(bench.Request):
@@ -27,13 +32,33 @@ class Request(bench.Request):
         self.check_machine()
 
 
+def feed(child):
+    """Standard input, a line at each prompt: so no more is typed ahead than the machine has room for."""
+    tail = b""
+    while True:
+        data = os.read(child.stdout.fileno(), 65536)
+        if not data:
+            return child.wait()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        tail = (tail + data)[-len(PROMPT):]
+        if tail == PROMPT:
+            line = sys.stdin.buffer.readline() or b"poweroff\n"
+            child.stdin.write(line if line.endswith(b"\n") else line + b"\n")
+
+
 def main(words):
     request = Request()
     request.read(words)
     build.setup()
     request.make()
     what = request.to_machine()
+    argv = tied(what.argv())
     # Of this session and its terminal, which QEMU makes raw: Ctrl-C is a key like any other.
-    status = subprocess.run(tied(what.argv()), check=False).returncode
+    if sys.stdin.isatty():
+        status = subprocess.run(argv, check=False).returncode
+    else:
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as child:
+            status = feed(child)
     if what.exit_code(status):
         raise Failure("the machine ended with code %d" % what.exit_code(status))
