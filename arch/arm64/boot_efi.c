@@ -27,7 +27,9 @@ u64 boot_efi(void *image, void *table, u64 counter)
 	status = efi_stub_collect(&s);
 	if (!status)
 		status = efi_stub_exit(&s);
-	if (status)
+	if (status) {
+		efi_stub_release(&s);
 		return status;
+	}
 	boot_enter(s.info);
 }

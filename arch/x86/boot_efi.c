@@ -69,6 +69,7 @@ u64 x86_efi_main(void *image, void *table, u64 counter)
 
 	if (!status)
 		relay(s.info, (void *)copy);
+	efi_stub_release(&s);
 	give_back(table, copy, in_file);
 	give_back(table, target, size);
 	return status;

@@ -10,7 +10,8 @@
  *	status = efi_stub_collect(&s);		    // command line, tables, archive: s.info
  *	status = efi_stub_exit(&s);		    // s.info->memmap; no firmware after this
  *
- * and gives a status that is not 0 back to firmware: what it means was said on firmware's console.
+ * and gives a status that is not 0 back to firmware, after efi_stub_release(): what it means was said on
+ * firmware's console, unless boot services had begun to end, when there is none.
  */
 #ifndef DRIVERS_EFI_H
 #define DRIVERS_EFI_H
@@ -32,13 +33,15 @@ struct efi_stub {
  * for, said on the console. An archive that nobody named and that is not there is none.
  */
 u64 efi_stub_collect(struct efi_stub *s);
+/* Gives firmware back all that the two others took; after a failure, be it of the last. */
+void efi_stub_release(struct efi_stub *s);
 /* Takes the memory map and leaves boot services; 0, or an EFI status. After 0 firmware is gone. */
 u64 efi_stub_exit(struct efi_stub *s);
 
 /* EfiLoaderData, page aligned; NULL when there is no such memory. Only before efi_stub_exit(). */
 void *efi_stub_alloc(const struct efi_stub *s, u64 size);
 /* Whether every page of [base, base+size) is memory that is nobody's after efi_stub_exit(). Between the two. */
-bool efi_stub_is_free(const struct efi_stub *s, paddr_t base, u64 size);
+bool efi_stub_is_free(struct efi_stub *s, paddr_t base, u64 size);
 /* "Cupel: <text><detail>", a line on firmware's console. Returns status, so that a failure is one line. */
 u64 efi_stub_fail(const struct efi_stub *s, u64 status, const char *text, const char *detail);
 

@@ -21,9 +21,11 @@
 #define ARCHIVE_NAME_ARCH "guests-" ARCH_NAME ".cpio"
 #define CMDLINE_NAME	  "cupel.cmdline"
 #define MAX_PATH	  512
+#define INITRD_WORD	  "initrd="
 
 /* The map may grow by what our own calls split; a second room is asked for when this was too little. */
 #define MAP_SLACK     KIB(4)
+#define MAP_ATTEMPTS  8
 #define EXIT_ATTEMPTS 8
 
 static const EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
@@ -84,14 +86,37 @@ u64 efi_stub_fail(const struct efi_stub *s, u64 status, const char *text, const 
 	return status;
 }
 
+/* Of 0 bytes, and of what only a liar has: more than there can be. */
+static u64 pages(u64 size)
+{
+	return (size - 1) / PAGE_SIZE + 1;
+}
+
 void *efi_stub_alloc(const struct efi_stub *s, u64 size)
 {
 	EFI_PHYSICAL_ADDRESS at = s->highest;
 
-	if (services(s)->AllocatePages(AllocateMaxAddress, EfiLoaderData,
-				       DIV_ROUND_UP(size, PAGE_SIZE), &at))
+	if (services(s)->AllocatePages(AllocateMaxAddress, EfiLoaderData, pages(size), &at))
 		return NULL;
 	return (void *)at;
+}
+
+static void give_back(const struct efi_stub *s, void *at, u64 size)
+{
+	if (at)
+		services(s)->FreePages((EFI_PHYSICAL_ADDRESS)at, pages(size));
+}
+
+void efi_stub_release(struct efi_stub *s)
+{
+	if (!s->info)
+		return;
+	give_back(s, (void *)s->info->archive, s->info->archive_size);
+	give_back(s, s->map, s->map_room);
+	give_back(s, s->info, sizeof(struct kept));
+	s->info = NULL;
+	s->map = NULL;
+	s->map_room = 0;
 }
 
 static void *protocol(const struct efi_stub *s, EFI_HANDLE handle, const EFI_GUID *guid)
@@ -121,7 +146,8 @@ static u32 append_node(CHAR16 *out, u32 n, const EFI_DEVICE_PATH *node)
 	return n;
 }
 
-static void find_directory(const EFI_DEVICE_PATH *node, CHAR16 *out)
+/* False when it is too long: half a path would be another one. */
+static bool find_directory(const EFI_DEVICE_PATH *node, CHAR16 *out)
 {
 	u32 n = 0;
 
@@ -132,9 +158,12 @@ static void find_directory(const EFI_DEVICE_PATH *node, CHAR16 *out)
 		    DevicePathSubType(node) == MEDIA_FILEPATH_DP)
 			n = append_node(out, n, node);
 	}
+	if (n == MAX_PATH - 1)
+		return false;
 	while (n && out[n - 1] != '\\')
 		n--;
 	out[n] = 0;
+	return true;
 }
 
 static void find_place(const struct efi_stub *s, const EFI_LOADED_IMAGE *image, struct place *place)
@@ -142,15 +171,16 @@ static void find_place(const struct efi_stub *s, const EFI_LOADED_IMAGE *image, 
 	EFI_FILE_IO_INTERFACE *volume = protocol(s, image->DeviceHandle, &file_system_guid);
 
 	place->root = NULL;
-	if (volume && volume->OpenVolume(volume, &place->root))
+	if (!find_directory(image->FilePath, place->directory))
+		efi_stub_fail(s, 0, "the image's path is too long: its volume is not used", "");
+	else if (volume && volume->OpenVolume(volume, &place->root))
 		place->root = NULL;
-	find_directory(image->FilePath, place->directory);
 }
 
 /* The file of that name beside the image, or from the root of its volume when it begins with a slash. */
 static EFI_FILE_HANDLE open_file(const struct place *place, const char *name)
 {
-	CHAR16 path[MAX_PATH];
+	CHAR16 path[2 * MAX_PATH]; /* `name` is shorter than MAX_PATH, too */
 	EFI_FILE_HANDLE file;
 	u32 n = 0;
 
@@ -158,21 +188,17 @@ static EFI_FILE_HANDLE open_file(const struct place *place, const char *name)
 		return NULL;
 	for (; place->directory[n] && *name != '/' && *name != '\\'; n++)
 		path[n] = place->directory[n];
-	for (; *name && n < MAX_PATH - 1; name++)
+	for (; *name; name++)
 		path[n++] = *name == '/' ? '\\' : (CHAR16)*name;
 	path[n] = 0;
 	return place->root->Open(place->root, &file, path, EFI_FILE_MODE_READ, 0) ? NULL : file;
 }
 
-/* 13.5: the position beyond all positions is the end of the file. */
-static u64 file_size(EFI_FILE_HANDLE file)
+/* 13.5: the position beyond all positions is the end of the file, and a directory has none. */
+static bool file_size(EFI_FILE_HANDLE file, u64 *size)
 {
-	UINT64 size;
-
-	if (file->SetPosition(file, ~0UL) || file->GetPosition(file, &size) ||
-	    file->SetPosition(file, 0))
-		return 0;
-	return size;
+	return !file->SetPosition(file, ~0UL) && !file->GetPosition(file, size) &&
+	       !file->SetPosition(file, 0);
 }
 
 static bool read_file(EFI_FILE_HANDLE file, void *to, u64 size)
@@ -217,12 +243,12 @@ static u64 options_to_line(const struct efi_stub *s, const EFI_LOADED_IMAGE *ima
 static u64 file_to_line(const struct efi_stub *s, const struct place *place, char *line)
 {
 	EFI_FILE_HANDLE file = open_file(place, CMDLINE_NAME);
-	u64 size = file ? file_size(file) : 0;
-	bool good = size < CMDLINE_MAX;
+	u64 size;
+	bool good;
 
 	if (!file)
 		return 0;
-	good = good && read_file(file, line, size);
+	good = file_size(file, &size) && size < CMDLINE_MAX && read_file(file, line, size);
 	for (u64 i = 0; good && i < size; i++)
 		good = to_line(&line[i], (u8)line[i]);
 	line[good ? size : 0] = 0;
@@ -272,24 +298,24 @@ static u64 read_cmdline(const struct efi_stub *s, const EFI_LOADED_IMAGE *image,
 
 /* --- Archive ------------------------------------------------------------------------------------ */
 
-static u64 no_memory(const struct efi_stub *s)
-{
-	return efi_stub_fail(s, EFI_OUT_OF_RESOURCES, "no memory for the archive", "");
-}
-
 static void set_archive(const struct efi_stub *s, void *at, u64 size)
 {
 	s->info->archive = (paddr_t)at;
 	s->info->archive_size = size;
 }
 
+#define NO_MEMORY  "no memory for the archive: "
+#define EMPTY	   "the archive is empty: "
+#define UNREADABLE "can't read the archive: "
+
 /* 13.2: the size is asked for with no buffer. A boot loader that offers nothing is no failure. */
 static u64 load_initrd(const struct efi_stub *s)
 {
+	const char *initrd = "the boot loader's initrd";
 	EFI_DEVICE_PATH *path = (EFI_DEVICE_PATH *)&initrd_path;
 	EFI_LOAD_FILE_PROTOCOL *loader;
 	EFI_HANDLE handle;
-	UINTN size = 0;
+	UINTN size = 0, wanted;
 	u64 status;
 	void *at;
 
@@ -298,61 +324,89 @@ static u64 load_initrd(const struct efi_stub *s)
 	loader = protocol(s, handle, &load_file2_guid);
 	if (!loader || loader->LoadFile(loader, path, FALSE, &size, NULL) != EFI_BUFFER_TOO_SMALL)
 		return 0;
-	at = efi_stub_alloc(s, size);
+	at = size ? efi_stub_alloc(s, size) : NULL;
 	if (!at)
-		return no_memory(s);
+		return efi_stub_fail(s, EFI_OUT_OF_RESOURCES, size ? NO_MEMORY : EMPTY, initrd);
+	wanted = size;
 	status = loader->LoadFile(loader, path, FALSE, &size, at);
-	if (status)
-		return efi_stub_fail(s, status, "the boot loader's initrd can't be read", "");
-	set_archive(s, at, size);
-	return 0;
+	if (!status && size == wanted) {
+		set_archive(s, at, size);
+		return 0;
+	}
+	give_back(s, at, wanted);
+	return efi_stub_fail(s, EFI_LOAD_ERROR, UNREADABLE, initrd);
 }
 
 static u64 load_file(const struct efi_stub *s, const struct place *place, const char *name, bool named)
 {
 	EFI_FILE_HANDLE file = open_file(place, name);
-	u64 size, status = 0;
-	void *at;
+	const char *why = NULL;
+	void *at = NULL;
+	u64 size = 0;
 
 	if (!file)
 		return named ? efi_stub_fail(s, EFI_NOT_FOUND, "there is no archive ", name) : 0;
-	size = file_size(file);
-	at = efi_stub_alloc(s, size);
-	if (!at)
-		status = no_memory(s);
-	else if (!size || !read_file(file, at, size))
-		status = efi_stub_fail(s, EFI_LOAD_ERROR, "can't read the archive ", name);
+	if (!file_size(file, &size))
+		why = "the archive is no file: ";
+	else if (!size)
+		why = EMPTY;
 	else
-		set_archive(s, at, size);
+		at = efi_stub_alloc(s, size);
+	if (at && !read_file(file, at, size))
+		why = UNREADABLE;
+	else if (!at && !why)
+		why = NO_MEMORY;
 	file->Close(file);
-	return status;
+	if (!why) {
+		set_archive(s, at, size);
+		return 0;
+	}
+	give_back(s, at, size);
+	return efi_stub_fail(s, EFI_LOAD_ERROR, why, name);
 }
 
-/* Copies the value of "initrd=" to `name`; false when there is none. */
-static bool initrd_word(const char *line, char *name)
+/*
+ * The next word of *line into `word`, as much of it as there is room for, without the quotes that group it
+ * (cupel/config.h). Returns its whole length, 0 at the end.
+ */
+static u32 next_word(const char **line, char *word, u32 room)
 {
-	for (const char *p = line; *p; p++) {
-		u32 n = 0;
+	const char *p = *line;
+	bool quoted = false;
+	u32 n = 0;
 
-		if ((p != line && p[-1] != ' ') || strncmp(p, "initrd=", 7))
-			continue;
-		for (p += 7; *p && *p != ' ' && n < MAX_PATH - 1; p++)
-			name[n++] = *p;
-		name[n] = 0;
-		return true;
+	while (*p == ' ')
+		p++;
+	for (; *p && (quoted || *p != ' '); p++) {
+		if (*p == '"')
+			quoted = !quoted;
+		else if (++n < room)
+			word[n - 1] = *p;
 	}
-	return false;
+	word[min(n, room - 1)] = 0;
+	*line = p;
+	return n;
 }
 
 static u64 read_archive(const struct efi_stub *s, const struct place *place)
 {
-	char name[MAX_PATH];
+	const u32 key = sizeof(INITRD_WORD) - 1;
+	const char *line = (const char *)s->info->cmdline;
+	char word[sizeof(INITRD_WORD) - 1 + MAX_PATH];
 	u64 status = load_initrd(s);
 
 	if (status || s->info->archive)
 		return status;
-	if (initrd_word((const char *)s->info->cmdline, name))
-		return load_file(s, place, name, true);
+	while (*line) {
+		u32 n = next_word(&line, word, sizeof(word));
+
+		if (strncmp(word, INITRD_WORD, key))
+			continue;
+		if (n == key || n >= sizeof(word))
+			return efi_stub_fail(s, EFI_INVALID_PARAMETER,
+					     INITRD_WORD " has no value, or too long a one", "");
+		return load_file(s, place, word + key, true);
+	}
 	status = load_file(s, place, ARCHIVE_NAME_ARCH, false);
 	if (status || s->info->archive)
 		return status;
@@ -382,38 +436,44 @@ static void read_tables(const struct efi_stub *s)
 	s->info->system_table = (paddr_t)table;
 }
 
-/* With the key that ExitBootServices wants; a map that outgrew its room gets another. */
+/*
+ * With the key that ExitBootServices wants; a map that outgrew its room gets another. Sizes that can't be
+ * would have whoever walks the map walk for ever, or out of it.
+ */
 static u64 get_map(struct efi_stub *s, UINTN *key)
 {
-	UINTN size, desc_size;
+	UINTN size = 0, desc_size = 0;
+	u64 status = EFI_BUFFER_TOO_SMALL;
 	UINT32 version;
-	u64 status;
 
-	for (;;) {
+	for (u32 i = 0; i < MAP_ATTEMPTS && status == EFI_BUFFER_TOO_SMALL; i++) {
+		if (i) {
+			give_back(s, s->map, s->map_room);
+			s->map_room = size + MAP_SLACK;
+			s->map = efi_stub_alloc(s, s->map_room);
+			if (!s->map)
+				return EFI_OUT_OF_RESOURCES;
+		}
 		size = s->map_room;
 		status = services(s)->GetMemoryMap(&size, s->map, key, &desc_size, &version);
-		if (status != EFI_BUFFER_TOO_SMALL)
-			break;
-		s->map_room = size + MAP_SLACK;
-		s->map = efi_stub_alloc(s, s->map_room);
-		if (!s->map)
-			return EFI_OUT_OF_RESOURCES;
 	}
+	if (!status && (desc_size < sizeof(EFI_MEMORY_DESCRIPTOR) || size > s->map_room))
+		return EFI_LOAD_ERROR;
 	s->info->memmap = (paddr_t)s->map;
 	s->info->memmap_size = size;
 	s->info->desc_size = desc_size;
 	return status;
 }
 
-bool efi_stub_is_free(const struct efi_stub *s, paddr_t base, u64 size)
+bool efi_stub_is_free(struct efi_stub *s, paddr_t base, u64 size)
 {
-	struct efi_stub copy = *s;
 	u64 covered = 0;
 	UINTN key;
 
-	if (get_map(&copy, &key))
+	if (get_map(s, &key))
 		return false;
-	for (u64 at = 0; at < s->info->memmap_size; at += s->info->desc_size) {
+	for (u64 at = 0; at + sizeof(EFI_MEMORY_DESCRIPTOR) <= s->info->memmap_size;
+	     at += s->info->desc_size) {
 		const EFI_MEMORY_DESCRIPTOR *d = (const void *)(s->info->memmap + at);
 		u64 end = d->PhysicalStart + d->NumberOfPages * PAGE_SIZE;
 		bool nobodys = d->Type == EfiConventionalMemory || d->Type == EfiBootServicesCode ||
@@ -445,25 +505,33 @@ u64 efi_stub_collect(struct efi_stub *s)
 	status = read_cmdline(s, image, &place);
 	if (!status)
 		status = read_archive(s, &place);
+	if (place.root)
+		place.root->Close(place.root);
 	if (status)
 		return status;
 	read_tables(s);
-	s->map = NULL;
-	s->map_room = 0;
 	status = get_map(s, &key);
 	return status ? efi_stub_fail(s, status, "firmware gives no memory map", "") : 0;
 }
 
-/* 7.4.6: when it fails the map has changed, and only memory services may be called before it is tried again. */
+/*
+ * 7.4.6: when it fails the map has changed, and from then on only memory services may be called. The console
+ * may be gone: that the machine was not let go of is then said by whoever gets the status.
+ */
 u64 efi_stub_exit(struct efi_stub *s)
 {
 	u64 status = EFI_ABORTED;
+	bool leaving = false;
 	UINTN key;
 
 	for (u32 i = 0; i < EXIT_ATTEMPTS && status; i++) {
 		status = get_map(s, &key);
-		if (!status)
+		if (!status) {
+			leaving = true;
 			status = services(s)->ExitBootServices(s->image, key);
+		}
 	}
-	return status ? efi_stub_fail(s, status, "firmware does not let go of the machine", "") : 0;
+	if (status && !leaving)
+		efi_stub_fail(s, status, "firmware gives no memory map", "");
+	return status;
 }

@@ -28,20 +28,23 @@ static struct firmware {
 		struct _EFI_FILE_HANDLE file;
 		const char *path, *data;
 		size_t size, at;
-		bool open, broken;
+		bool open, broken, directory;
 	} files[4], root;
 	const char *initrd; /* of the boot loader; NULL = none */
 	EFI_MEMORY_DESCRIPTOR map[64];
 	u32 nr_map, stale; /* how often ExitBootServices finds the map changed */
 	u32 grows; /* by how many descriptors each time */
-	u64 key;
+	u64 key, desc_size;
+	u64 initrd_size, initrd_read; /* what the loader says; 0 = the truth */
+	bool lies, never_enough; /* about the map's size */
 	bool exited, exit_tried, misused;
 	char said[1024];
 } fw;
 
 static u8 pool[MAX_PAGES * 4096] __aligned(4096);
 static u64 pool_used;
-static u8 file_path[512];
+static u64 pages_out; /* given out, and not yet back */
+static u8 file_path[2048];
 static CHAR16 options[CMDLINE_MAX + 8];
 static struct efi_stub s;
 
@@ -55,6 +58,8 @@ static EFI_STATUS EFIAPI output(SIMPLE_TEXT_OUTPUT_INTERFACE *this, CHAR16 *text
 {
 	size_t n = strlen(fw.said);
 
+	only_before_exit();
+
 	for (; *text; text++)
 		fw.said[n++] = (char)*text;
 	return EFI_SUCCESS;
@@ -66,11 +71,22 @@ static EFI_STATUS EFIAPI allocate(EFI_ALLOCATE_TYPE type, EFI_MEMORY_TYPE kind, 
 	assert_int_equal(type, AllocateMaxAddress);
 	assert_int_equal(kind, EfiLoaderData);
 	fw.misused |= fw.exited;
-	if (pool_used + pages * 4096 > sizeof(pool) || *at < (u64)pool)
+	if (!pages || pages > MAX_PAGES || pool_used + pages * 4096 > sizeof(pool) || *at < (u64)pool)
 		return EFI_OUT_OF_RESOURCES;
 	*at = (u64)pool + pool_used;
 	memset(pool + pool_used, 0xa5, pages * 4096);
 	pool_used += pages * 4096;
+	pages_out += pages;
+	return EFI_SUCCESS;
+}
+
+/* What was given back can't be read by mistake. */
+static EFI_STATUS EFIAPI free_pages(EFI_PHYSICAL_ADDRESS at, UINTN pages)
+{
+	fw.misused |= fw.exited;
+	assert_true(at >= (u64)pool && at + pages * 4096 <= (u64)pool + pool_used);
+	memset((void *)at, 0x5a, pages * 4096);
+	pages_out -= pages;
 	return EFI_SUCCESS;
 }
 
@@ -80,15 +96,17 @@ static EFI_STATUS EFIAPI get_map(UINTN *size, EFI_MEMORY_DESCRIPTOR *map, UINTN 
 	u64 need = fw.nr_map * DESC_SIZE;
 
 	fw.misused |= fw.exited;
-	if (*size < need) {
-		*size = need;
+	if (*size < need || fw.never_enough) {
+		*size = fw.never_enough ? ~0UL : need;
 		return EFI_BUFFER_TOO_SMALL;
 	}
 	for (u32 i = 0; i < fw.nr_map; i++)
 		memcpy((char *)map + i * DESC_SIZE, &fw.map[i], sizeof(fw.map[i]));
 	*size = need;
 	*key = fw.key;
-	*desc_size = DESC_SIZE;
+	*desc_size = fw.desc_size;
+	if (fw.lies)
+		*size += 1 << 20;
 	return EFI_SUCCESS;
 }
 
@@ -151,11 +169,11 @@ static EFI_STATUS EFIAPI load_file(EFI_LOAD_FILE_PROTOCOL *this, EFI_DEVICE_PATH
 	assert_int_equal(path->Type, 0x7f);
 	assert_false(policy);
 	if (!to || *size < need) {
-		*size = need;
+		*size = fw.initrd_size ? fw.initrd_size : need;
 		return EFI_BUFFER_TOO_SMALL;
 	}
 	memcpy(to, fw.initrd, need);
-	*size = need;
+	*size = fw.initrd_read ? fw.initrd_read : need;
 	return EFI_SUCCESS;
 }
 
@@ -164,13 +182,14 @@ static EFI_STATUS EFIAPI load_file(EFI_LOAD_FILE_PROTOCOL *this, EFI_DEVICE_PATH
 static EFI_STATUS EFIAPI open_volume(EFI_FILE_IO_INTERFACE *this, EFI_FILE_HANDLE *root)
 {
 	*root = &fw.root.file;
+	fw.root.open = true;
 	return EFI_SUCCESS;
 }
 
 static EFI_STATUS EFIAPI open_file(EFI_FILE_HANDLE dir, EFI_FILE_HANDLE *file, CHAR16 *name,
 				   UINT64 mode, UINT64 attributes)
 {
-	char path[512];
+	char path[1024];
 	u32 n = 0;
 
 	only_before_exit();
@@ -211,6 +230,8 @@ static EFI_STATUS EFIAPI read_file(EFI_FILE_HANDLE file, UINTN *size, VOID *to)
 
 static EFI_STATUS EFIAPI set_position(EFI_FILE_HANDLE file, UINT64 at)
 {
+	if (FILE_OF(file)->directory && at)
+		return EFI_UNSUPPORTED;
 	FILE_OF(file)->at = at == ~0UL ? FILE_OF(file)->size : at;
 	return EFI_SUCCESS;
 }
@@ -250,7 +271,7 @@ static u8 *path_node(u8 *at, u8 type, u8 subtype, const char *text)
 	at[0] = type;
 	at[1] = subtype;
 	at[2] = (u8)(n + 4);
-	at[3] = 0;
+	at[3] = (u8)((n + 4) >> 8);
 	for (size_t i = 0; i < n; i++)
 		at[4 + i] = i % 2 ? 0 : (u8)text[i / 2];
 	return at + 4 + n;
@@ -277,8 +298,11 @@ static void start(const char *words)
 {
 	memset(&fw, 0, sizeof(fw));
 	pool_used = 0;
+	pages_out = 0;
+	fw.desc_size = DESC_SIZE;
 	fw.services = (EFI_BOOT_SERVICES){
 		.AllocatePages = allocate,
+		.FreePages = free_pages,
 		.GetMemoryMap = get_map,
 		.ExitBootServices = exit_services,
 		.HandleProtocol = handle_protocol,
@@ -292,6 +316,7 @@ static void start(const char *words)
 	fw.volume.OpenVolume = open_volume;
 	fw.loader.LoadFile = load_file;
 	fw.root.file.Open = open_file;
+	fw.root.file.Close = close_file;
 	set_path("\\EFI\\BOOT\\BOOT.EFI", NULL);
 	set_options(words);
 	add_range(EfiConventionalMemory, 0x100000, 0x1000);
@@ -312,12 +337,18 @@ static void archive_is(const char *data)
 		assert_memory_equal((void *)s.info->archive, data, strlen(data));
 	for (u32 i = 0; i < ARRAY_SIZE(fw.files); i++)
 		assert_false(fw.files[i].open);
+	assert_false(fw.root.open);
 }
 
-/* It ends with an error, and with one line that says so. */
+/* It ends with an error, and with one line that says so; firmware has its memory and its files again. */
 static void fails_with(const char *part)
 {
 	assert_true(efi_stub_collect(&s) & EFI_ERROR_MASK);
+	efi_stub_release(&s);
+	assert_int_equal(pages_out, 0);
+	assert_false(fw.root.open);
+	for (u32 i = 0; i < ARRAY_SIZE(fw.files); i++)
+		assert_false(fw.files[i].open);
 	assert_memory_equal(fw.said, "Cupel: ", 7);
 	assert_non_null(strstr(fw.said, part));
 	assert_ptr_equal(strchr(fw.said, '\n'), fw.said + strlen(fw.said) - 1);
@@ -412,6 +443,69 @@ static void archive_of_the_loader(void **state)
 	archive_is("from the boot loader");
 }
 
+static void loader_that_lies(void **state)
+{
+	static const u64 sizes[] = { ~0UL, ~0UL - 4095, 1UL << 63 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++) {
+		start("");
+		fw.initrd = "x";
+		fw.initrd_size = sizes[i];
+		fails_with("no memory");
+	}
+	start("");
+	fw.initrd = "";
+	fails_with("empty: the boot loader's initrd");
+	start("");
+	fw.initrd = "four";
+	fw.initrd_read = 5000; /* more than it was given room for */
+	fails_with("can't read the archive: the boot loader's initrd");
+}
+
+static void archive_by_a_quoted_name(void **state)
+{
+	static const char *const lines[] = { "vm=a initrd=\"my guests.cpio\" x",
+					     "\"initrd=my guests.cpio\"",
+					     "y=\"a initrd=b\" initrd=my\" \"guests.cpio" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(lines); i++) {
+		start(lines[i]);
+		put_file(0, "\\EFI\\BOOT\\my guests.cpio", "with a blank");
+		archive_is("with a blank");
+	}
+	start("initrd=");
+	fails_with("initrd= has no value");
+	start("vm=a initrd=\"\"");
+	fails_with("initrd= has no value");
+}
+
+static void paths_are_not_cut(void **state)
+{
+	char word[8 + 512] = "initrd=", path[1024];
+
+	memset(word + 7, 'a', 512);
+	word[7 + 511] = 0;
+	start(word);
+	strcpy(path, "\\EFI\\BOOT\\");
+	strcat(path, word + 7);
+	put_file(0, path, "a long one");
+	archive_is("a long one");
+	word[7 + 511] = 'a';
+	start(word);
+	put_file(0, path, "another file");
+	fails_with("too long");
+	memset(path, 'd', 600);
+	path[0] = path[300] = '\\';
+	path[600] = 0;
+	start("");
+	set_path(path, "\\X.EFI");
+	path[301] = 0;
+	strcat(path, "guests.cpio");
+	put_file(0, path, "of another directory");
+	archive_is(NULL);
+	assert_non_null(strstr(fw.said, "path is too long"));
+}
+
 static void archive_by_name(void **state)
 {
 	start("vm=a initrd=/boot/my.cpio x");
@@ -452,7 +546,11 @@ static void archive_beside_the_image(void **state)
 	fails_with("guests.cpio");
 	start("");
 	put_file(0, "\\EFI\\BOOT\\guests.cpio", "");
-	fails_with("guests.cpio");
+	fails_with("is empty: guests.cpio");
+	start("");
+	put_file(0, "\\EFI\\BOOT\\guests.cpio", "x");
+	fw.files[0].directory = true;
+	fails_with("is no file: guests.cpio");
 }
 
 /* From memory, as GRUB may load it: no volume, no path. */
@@ -531,13 +629,41 @@ static void the_map_may_change(void **state)
 	leave(3, 20);
 }
 
+/* What is called then is memory services. */
 static void firmware_that_never_lets_go(void **state)
 {
 	start("");
+	put_file(0, "\\EFI\\BOOT\\guests.cpio", "beside the image");
 	assert_int_equal(efi_stub_collect(&s), 0);
 	fw.stale = 1000;
+	fw.grows = 5;
 	assert_true(efi_stub_exit(&s) & EFI_ERROR_MASK);
-	assert_non_null(strstr(fw.said, "Cupel: "));
+	efi_stub_release(&s);
+	assert_int_equal(pages_out, 0);
+	assert_false(fw.misused);
+}
+
+static void map_that_lies(void **state)
+{
+	static const u64 desc_sizes[] = { 0, 1, sizeof(EFI_MEMORY_DESCRIPTOR) - 1 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(desc_sizes); i++) {
+		start("");
+		assert_int_equal(efi_stub_collect(&s), 0);
+		fw.desc_size = desc_sizes[i];
+		assert_false(efi_stub_is_free(&s, 0x100000, 0x1000));
+		assert_true(efi_stub_exit(&s) & EFI_ERROR_MASK);
+		assert_non_null(strstr(fw.said, "no memory map"));
+		start("");
+		fw.desc_size = desc_sizes[i];
+		fails_with("no memory map");
+	}
+	start("");
+	fw.lies = true;
+	fails_with("no memory map");
+	start("");
+	fw.never_enough = true;
+	fails_with("no memory map");
 }
 
 static void free_ranges(void **state)
@@ -564,7 +690,10 @@ int main(void)
 		cmocka_unit_test(too_many_words),
 		cmocka_unit_test(words_in_a_file),
 		cmocka_unit_test(archive_of_the_loader),
+		cmocka_unit_test(loader_that_lies),
 		cmocka_unit_test(archive_by_name),
+		cmocka_unit_test(archive_by_a_quoted_name),
+		cmocka_unit_test(paths_are_not_cut),
 		cmocka_unit_test(archive_beside_the_image),
 		cmocka_unit_test(archive_of_the_architecture),
 		cmocka_unit_test(no_volume),
@@ -572,6 +701,7 @@ int main(void)
 		cmocka_unit_test(tables),
 		cmocka_unit_test(the_map_may_change),
 		cmocka_unit_test(firmware_that_never_lets_go),
+		cmocka_unit_test(map_that_lies),
 		cmocka_unit_test(free_ranges),
 	};
 
