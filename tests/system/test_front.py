@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from front import ROOT, machine, tied
+from front import ROOT, bench, machine, tied
 
 CUPEL = os.path.join(ROOT, "cupel")
 
@@ -20,6 +20,7 @@ def cupel(*words, timeout=60, **more):
 
 @pytest.mark.parametrize("words", [
     ("fly",), ("run", "sparc"), ("run", "arm64", "x86"), ("run", "--fast"), ("run", "--gdb-batch"),
+    ("run", "--cpus", "4"), ("run", "--board"),
     ("run", "--gdb-batch", "no-such-file"), ("bench",),
     ("bench", "no-such"), ("bench", "vcpu-load", "no-such=1"), ("bench", "vcpu-load", "vcpus"),
     ("bench", "vcpu-load", "--cpus"), ("bench", "vcpu-load", "--cpus", "many"),
@@ -49,6 +50,30 @@ def test_help(words):
     result = cupel(*words)
     assert result.returncode == 0, result.stderr
     assert len(result.stdout.splitlines()) > 2
+
+
+def row(irqstate, acquired):
+    return '@@{"bench":"vcpu-load","machine":{"cpus":1},"variant":{"irqstate":"%s"},' \
+           '"counters":{"lock_acquired":%d}}@@' % (irqstate, acquired)
+
+
+@pytest.mark.parametrize("state,acquired,says", [("percpu", 0, False), ("percpu", 9, True), ("locked", 9, False)])
+def test_a_chip_that_does_not_allow_it_is_told_of(capsys, state, acquired, says):
+    printer = bench.Printer(None)
+    printer.line(row(state, acquired))
+    printer.line(row("locked", 9))
+    printer.close()
+    assert ("does not allow it" in capsys.readouterr().out) == says
+    assert printer.cpus == 1 and printer.rows == 2
+
+
+def test_a_machine_is_called_by_the_cpus_it_gets():
+    assert machine.Machine.of_board("npcm845-evb").name() == "npcm845-evb x1"
+    assert "4" in machine.Machine.of_board("npcm845-evb").argv()
+
+
+def test_run_says_where_the_options_are():
+    assert "bench vcpu-load" in cupel("run", "--cpus", "4").stderr
 
 
 def test_help_lists_every_experiment():

@@ -205,6 +205,8 @@ class Printer:
 
     def __init__(self, json_path):
         self.rows = 0
+        self.cpus = 0  # that the machine has said it has
+        self.fell_back = False  # percpu took the lock it is there to avoid
         self.json = None
         if json_path == "-":
             self.json = sys.stdout
@@ -219,10 +221,26 @@ class Printer:
             print(line, flush=True)
             return
         self.rows += 1
-        if self.json:
-            for record in machine.console.records(line):
+        try:
+            records = machine.console.records(line)
+        except ValueError as error:
+            raise Failure(str(error)) from error
+        for record in records:
+            self.look_at(record)
+            if self.json:
                 self.json.write(json.dumps(record) + "\n")
-            self.json.flush()
+                self.json.flush()
+
+    def look_at(self, record):
+        self.cpus = record["machine"].get("cpus", 0)
+        if record["bench"] == "vcpu-load" and record["variant"].get("irqstate") == "percpu":
+            self.fell_back = self.fell_back or record["counters"]["lock_acquired"] > 0
+
+    def close(self):
+        """What the table can't say of itself."""
+        if self.fell_back:
+            print("\n`percpu` took the lock as `locked` did: this machine's interrupt controller does not allow it"
+                  "\nwithout (docs/experiments.md).", flush=True)
 
 
 def check_firmware(name, arch):
@@ -251,7 +269,7 @@ def run_on(what, timeout, json_path=None, options=None):
     printer = Printer(json_path)
     if options and any(options[name] for name in DEBUGGED):
         debug(what, options, printer)
-        return printer.rows
+        return printer
     start = machine.execute if isinstance(what, host.Host) else machine.boot
     result = start(what, timeout, on_line=printer.line)
     if result.ended == "timeout":
@@ -262,7 +280,8 @@ def run_on(what, timeout, json_path=None, options=None):
         sys.exit(2)  # it has said which word and why
     if result.code:
         raise Failure("the run failed with code %d" % result.code)
-    return printer.rows
+    printer.close()
+    return printer
 
 
 def bench(words):
@@ -271,9 +290,9 @@ def bench(words):
     build.setup()
     request.make()
     started = time.monotonic()
-    rows = run_on(request.to_machine("bench=" + request.experiment), request.options["timeout"],
+    done = run_on(request.to_machine("bench=" + request.experiment), request.options["timeout"],
                   request.options["json"], request.options)
-    print("%d rows in %.0f s" % (rows, time.monotonic() - started), file=sys.stderr)
+    print("%d rows in %.0f s" % (done.rows, time.monotonic() - started), file=sys.stderr)
 
 
 def read_run(words):
@@ -285,8 +304,12 @@ def read_run(words):
             if word == "--gdb-batch" and not rest:
                 raise Usage("--gdb-batch needs a file")
             options[word[2:]] = rest.pop(0) if word == "--gdb-batch" else True
-        elif word == "--board" and rest:
+        elif word == "--board":
+            if not rest:
+                raise Usage("--board needs a name")
             board = rest.pop(0)
+        elif word.startswith("-"):
+            raise Usage("run has no option '%s'; `./cupel bench vcpu-load` has those of the machine" % word)
         elif word not in ARCHES:
             raise Usage("run takes arm64 or x86, not '%s'" % word)
         elif arch:
@@ -307,9 +330,9 @@ def run(words):
     what = machine.Machine.of_board(board) if board else machine.Machine(arch=arch, cpus=RUN_CPUS)
     what = what.for_bench("bench=vcpu-load", *RUN_WORDS)
     print("booting %s on QEMU …" % what.name(), flush=True)
-    run_on(what, RUN_TIMEOUT, options=options)
+    done = run_on(what, RUN_TIMEOUT, options=options)
     if any(options.values()):
         return
-    print("\nOn an emulator the counts are exact, and the rates are mostly its host's: with %d CPUs on %d host"
+    print("\nOn an emulator the counts are exact, and the rates are mostly its host's: with %s on %d host"
           "\ncores, `locked` also waits for threads that the host has put aside. Look at \"per load\"."
-          % (RUN_CPUS, os.cpu_count() or 1))
+          % ("1 CPU" if done.cpus == 1 else "%d CPUs" % done.cpus, os.cpu_count() or 1))

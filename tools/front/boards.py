@@ -26,6 +26,7 @@ class Board:
     console: int = 0  # which of the serial lines
     words: tuple = ()  # of Cupel's command line
     extra: tuple = ()
+    online: int = 0  # how many of them Cupel gets; 0: all
 
     def tree_path(self):
         source = os.path.join(OUR_TREES, self.tree + ".dts")
@@ -58,8 +59,9 @@ BOARDS = {
     "xlnx-zcu102": Board("xlnx-zcu102,virtualization=on,audiodev=none", 4, 2048, tree="zynqmp-zcu102-rev1.0",
                          extra=("-audiodev", "none,id=none")),
     # Two of its four are Cortex-R5s, which never start.
-    "xlnx-versal-virt": Board("xlnx-versal-virt", 4, 2048),
+    "xlnx-versal-virt": Board("xlnx-versal-virt", 4, 2048, online=2),
     # Its list registers reach no CPU before QEMU 10.2.
     "imx8mp-evk": Board("imx8mp-evk", 4, 2048, tree="imx8mp-evk", console=1, words=("arm64.no-lrs",)),
-    "npcm845-evb": Board("npcm845-evb", 4, 1024, tree="npcm845-evb"),
+    # The others never start: its firmware would start them.
+    "npcm845-evb": Board("npcm845-evb", 4, 1024, tree="npcm845-evb", online=1),
 }

@@ -77,7 +77,7 @@ class Machine:
     def name(self):
         cpu = self.cpu or "max"
         if self.board:
-            return "%s x%d" % (self.board, self.cpus)
+            return "%s x%d" % (self.board, boards.BOARDS[self.board].online or self.cpus)
         if self.arch == "arm64":
             return "arm64 %s %s gic%s x%d" % (self.machine or "virt", cpu, self.gic, self.cpus)
         return "x86 %s %s %s x%d" % (self.machine or "q35", cpu, self.boot, self.cpus)
