@@ -95,6 +95,10 @@ void platform_reserve_mem(struct platform *p, paddr_t base, u64 size)
 
 	if (!size)
 		return;
+	if (!p->nr_ram) {
+		memcpy(p->ram, p->mem, sizeof(p->ram));
+		p->nr_ram = p->nr_mem;
+	}
 	end = end < base || end > LAST_PAGE ? LAST_PAGE : ALIGN_UP(end, PAGE_SIZE);
 	base = ALIGN_DOWN(base, PAGE_SIZE);
 	for (u32 i = p->nr_mem; i > 0; i--) {
@@ -121,4 +125,15 @@ void platform_limit_mem(struct platform *p, paddr_t limit)
 	platform_reserve_mem(p, limit, -limit);
 	p->mem_limit = limit;
 	p->mem_beyond = all - ram_size(p);
+}
+
+bool platform_has_ram(const struct platform *p, paddr_t base, u64 size)
+{
+	const struct mem_range *ram = p->nr_ram ? p->ram : p->mem;
+
+	for (u32 i = 0; i < (p->nr_ram ? p->nr_ram : p->nr_mem); i++) {
+		if (base - ram[i].base < ram[i].size || ram[i].base - base < size)
+			return true;
+	}
+	return false;
 }

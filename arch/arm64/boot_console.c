@@ -4,56 +4,109 @@
  * the command line names. A word that makes no sense says so and changes nothing.
  */
 #include "../../drivers/uart/ns16550.h"
+#include "../../drivers/uart/pl011.h"
 #include "../../drivers/uart/polled.h"
 
 #include <asm/boot.h>
+#include <asm/io.h>
 #include <cupel/arch.h>
 #include <cupel/config.h>
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 #include <string.h>
 
-struct uart_info boot_uarts[BOOT_MAX_UARTS];
+struct uart_info boot_uarts[PLATFORM_MAX_CONSOLES];
 u32 boot_nr_uarts;
 
-static bool start_uart(const struct uart_info *u)
+static void start_uart(void *arg)
 {
-	switch (u->kind) {
-	case UART_PL011:
-	case UART_SBSA:
-	case UART_CADENCE:
-	case UART_IMX: return polled_console(u);
-	case UART_16550: ns16550_console(u, &ns16550_mmio); return true;
-	case UART_BCM_MINI: ns16550_bcm_mini(u); return true;
-	case UART_16550_PIO:
-	case UART_NONE: break;
-	}
-	return false;
+	const struct uart_info *u = arg;
+
+	if (u->kind == UART_16550)
+		ns16550_console(boot_nr_uarts, u, &ns16550_mmio);
+	else if (u->kind == UART_BCM_MINI)
+		ns16550_bcm_mini(boot_nr_uarts, u);
+	else
+		polled_console(boot_nr_uarts, u);
 }
 
-/* It is a console from now on, beside those that are there. False when it can't be. */
-static bool use_uart(const struct uart_info *u)
+static bool map_uart(const struct uart_info *u)
 {
-	if (u->kind == UART_NONE || boot_nr_uarts == BOOT_MAX_UARTS ||
-	    !arch_map_device(u->base, BOOT_UART_SIZE) || !start_uart(u))
+	if (u->base % (u->kind == UART_16550 ? u->reg_width : 4))
 		return false;
+	/* What switches it on lies below it, in the page that they share. */
+	if (u->kind == UART_BCM_MINI && u->base % PAGE_SIZE < NS16550_BCM_ENABLES)
+		return false;
+	return arch_map_device(u->base, BOOT_UART_SIZE);
+}
+
+/* It is a console from now on, beside those that are there: NULL. Or why it can't be. */
+static const char *use_uart(struct uart_info *u)
+{
+	for (u32 i = 0; i < boot_nr_uarts; i++) {
+		if (boot_uarts[i].base == u->base)
+			return NULL;
+	}
+	if (boot_nr_uarts == PLATFORM_MAX_CONSOLES)
+		return "there are as many consoles as can be";
+	if (!map_uart(u))
+		return "no device can be there";
+	if (!boot_try(start_uart, u))
+		return "nothing answers there";
 	boot_uarts[boot_nr_uarts++] = *u;
-	return true;
+	return NULL;
+}
+
+struct identity {
+	paddr_t base;
+	u32 id;
+};
+
+static void read_identity(void *arg)
+{
+	struct identity *i = arg;
+
+	for (u32 byte = 0; byte < 4; byte++)
+		i->id |= (mmio_read32((volatile char *)i->base + PL011_PCELLID0 + 4 * byte) & 0xff)
+			 << 8 * byte;
+}
+
+/* Looked at without writing anything. */
+static bool is_pl011(paddr_t base)
+{
+	struct identity i = { .base = base };
+
+	return arch_map_device(base, PAGE_SIZE) && boot_try(read_identity, &i) &&
+	       i.id == PL011_PCELLID;
+}
+
+/*
+ * That there is RAM where it names a UART, too, is only believed of a tree if the UART is not seen; mm_init()
+ * says what is wrong then.
+ */
+static const char *use_named(struct uart_info *u)
+{
+	if (u->kind == UART_NONE)
+		return platform.uart_note;
+	if (boot_is_memory(u->base, BOOT_UART_SIZE) && !is_pl011(u->base))
+		return "firmware's console is where memory is";
+	return use_uart(u) ? "firmware's console is where no device answers" : NULL;
 }
 
 /* No harm is done when there is no UART at all: the command line may still name one. */
 void boot_console_firmware(void)
 {
 	struct uart_info guess = { .kind = UART_PL011 };
+	const char *why = use_named(&platform.uart);
 
-	if (use_uart(&platform.uart))
+	if (boot_nr_uarts)
 		return;
 	boot_early_map_uarts();
 	guess.base = boot_early_uart(0);
 	if (guess.base)
 		(void)use_uart(&guess);
-	if (platform.uart_note)
-		printk("%s: going on with what is found\n", platform.uart_note);
+	if (why)
+		printk("%s: going on with what is found\n", why);
 }
 
 /* "KIND:ADDRESS"; the 16550's registers are one or four bytes apart. */
@@ -82,26 +135,31 @@ static bool parse_console(const char *s, struct uart_info *u)
 	return false;
 }
 
-static bool in_ram(paddr_t pa)
+/* A word is not worth a byte of memory; where that is is not known when firmware was refused. */
+static const char *use_said(struct uart_info *u)
 {
-	for (u32 i = 0; i < platform.nr_mem; i++) {
-		if (pa - platform.mem[i].base < platform.mem[i].size)
-			return true;
-	}
-	return false;
+	if (boot_is_memory(u->base, BOOT_UART_SIZE))
+		return "memory is there";
+	if (!platform.nr_mem && !is_pl011(u->base))
+		return "memory may be there";
+	return use_uart(u);
 }
 
 static bool add_console(const char *key, const char *word, void *arg)
 {
 	struct uart_info u = { .kind = UART_NONE };
+	const char *why;
 
 	if (strcmp(key, "console"))
 		return true;
-	if (!parse_console(word, &u))
+	if (!parse_console(word, &u)) {
 		printk("console=%s is not known: pl011:N, sbsa:N, mmio:N, mmio32:N, mini:N, cadence:N, imx:N\n",
 		       word);
-	else if (in_ram(u.base) || !use_uart(&u))
-		printk("console=%s: no device can be there\n", word);
+		return true;
+	}
+	why = use_said(&u);
+	if (why)
+		printk("console=%s: %s\n", word, why);
 	return true;
 }
 

@@ -53,16 +53,26 @@ void boot_wrong_el(paddr_t fdt, const char *text)
 	boot_halt();
 }
 
+u64 *boot_try_regs; /* where try_resume() comes back to; NULL: there is nothing to come back to */
+
+bool boot_try(void (*fn)(void *arg), void *arg)
+{
+	static u64 regs[TRY_REGS];
+	bool ok;
+
+	boot_try_regs = regs;
+	ok = try_call(fn, arg, regs);
+	boot_try_regs = NULL;
+	return ok;
+}
+
 void boot_early_map_uarts(void)
 {
 	if (!host_pgtable.root)
 		return; /* the MMU is off: everything can be reached */
 	for (const u32 *uart = boot_early_uarts; *uart; uart++) {
-		u32 i = 0;
-
-		while (i < platform.nr_mem && *uart - platform.mem[i].base >= platform.mem[i].size)
-			i++;
-		if (i == platform.nr_mem) /* whole blocks: that takes fewest tables */
+		if (!platform_has_ram(&platform, *uart,
+				      PAGE_SIZE)) /* whole blocks: that takes fewest tables */
 			(void)pgtable_map(&host_pgtable, ALIGN_DOWN(*uart, MIB(2)),
 					  ALIGN_DOWN(*uart, MIB(2)), MIB(2), MAP_DEVICE);
 	}

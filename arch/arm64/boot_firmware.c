@@ -51,6 +51,14 @@ static bool may_be_read(paddr_t from, paddr_t to)
 	return true;
 }
 
+bool boot_is_memory(paddr_t base, u64 size)
+{
+	paddr_t last = base + size - 1;
+
+	return platform_has_ram(&platform, base, size) ||
+	       (efi && (memory_end(base) != base || memory_end(last) != last));
+}
+
 static const void *boot_phys(void *ctx, paddr_t pa, size_t len)
 {
 	paddr_t from = ALIGN_DOWN(pa, MIB(2)), end;

@@ -9,8 +9,6 @@
 
 #include "../../drivers/uart/pl011.h"
 
-#define PCELLID 0xb105f00d	/* Arm DDI 0183, 3.3.16: a byte each in four words */
-
 	.text
 /* void boot_early_puts(const char *s): polled, bounded. */
 	.globl	boot_early_puts
@@ -76,8 +74,8 @@ boot_probe_failed:			/* where early_vectors go while x18 says so */
 	orr	w4, w5, w4, lsl #8
 	subs	w0, w0, #4
 	b.pl	7b
-	mov	w5, #(PCELLID & 0xffff)
-	movk	w5, #(PCELLID >> 16), lsl #16
+	mov	w5, #(PL011_PCELLID & 0xffff)
+	movk	w5, #(PL011_PCELLID >> 16), lsl #16
 	cmp	w4, w5
 	b.ne	5b
 8:	mov	x18, xzr

@@ -347,6 +347,12 @@ early_exception:
 	adr_l	x3, boot_probe_failed	/* boot_puts.S looks whether a UART is there */
 	cmp	x18, x3
 	b.eq	boot_probe_failed
+	adr_l	x3, boot_try_regs	/* boot_try() looks whether any other is */
+	ldr	x0, [x3]
+	cbz	x0, 1f
+	str	xzr, [x3]
+	b	try_resume
+1:
 	mrs	x3, CurrentEL
 	cmp	x3, #CURRENTEL_EL2
 	b.ne	wrong_el_failed

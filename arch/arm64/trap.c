@@ -13,8 +13,6 @@
 #include <cupel/printk.h>
 #include <cupel/smp.h>
 
-#define TRY_REGS 13 /* x19-x30, sp */
-
 struct try_state {
 	u64 regs[TRY_REGS];
 	struct trap_info info;
@@ -26,7 +24,6 @@ static DEFINE_PER_CPU(struct try_state, try_state);
 DEFINE_PER_CPU(u64, trap_overflow_top);
 
 extern char trap_vectors[], boot_stack[], boot_stack_top[];
-bool try_call(void (*fn)(void *arg), void *arg, u64 *regs);
 void try_resume(void);
 void trap_sync(struct trap_frame *f);
 __noreturn void trap_fiq(struct trap_frame *f);

@@ -41,7 +41,7 @@ static const struct {
 
 void x86_console_early(void)
 {
-	ns16550_console(&com1, &port_bus);
+	ns16550_console(0, &com1, &port_bus);
 }
 
 /* "com1".."com4", "port:0x2f8", "mmio:0xfe030000", "mmio32:0xfe030000" */
@@ -70,7 +70,7 @@ static bool is_com1(const struct uart_info *u)
 	return u->kind == com1.kind && u->base == com1.base;
 }
 
-/* Registers in the loader's page map, and not where RAM is. */
+/* Registers in the loader's page map, and not where RAM is; nobody knows where that is if firmware does not say. */
 static bool is_device(paddr_t base, u64 size)
 {
 	u64 limit = x86_boot_map_size();
@@ -81,7 +81,7 @@ static bool is_device(paddr_t base, u64 size)
 		if (base < m->base + m->size && base + size > m->base)
 			return false;
 	}
-	return base < limit && size <= limit - base;
+	return platform.nr_mem && base < limit && size <= limit - base;
 }
 
 static u64 uart_size(const struct uart_info *u)
@@ -117,7 +117,7 @@ void x86_console_choose(void)
 		return;
 	printk("console: goes on at %s 0x%llx\n", u.kind == com1.kind ? "port" : "address",
 	       (unsigned long long)u.base);
-	ns16550_console(&u, u.kind == UART_16550 ? &ns16550_mmio : &port_bus);
+	ns16550_console(0, &u, u.kind == UART_16550 ? &ns16550_mmio : &port_bus);
 }
 
 void x86_console_map(void)

@@ -11,8 +11,14 @@
 /* Far beyond the 87 us a character takes at 115200 baud. */
 #define SPIN_LIMIT 200000
 
-static struct uart_info uart;
-static const struct ns16550_bus *uart_bus;
+static struct ns16550 {
+	struct console console;
+	struct uart_info uart;
+	const struct ns16550_bus *bus;
+	u32 patience; /* under the console's lock; none for a UART that hung */
+	u8 input_errors; /* since it was last told; reading clears them, whatever it was read for */
+	int early; /* typed before the FIFO was switched on, which empties it; -1: nothing */
+} consoles[PLATFORM_MAX_CONSOLES];
 
 static volatile void *mmio_reg(const struct uart_info *u, u32 reg)
 {
@@ -40,63 +46,52 @@ static void mmio_bus_write(const struct uart_info *u, u32 reg, u8 value)
 
 const struct ns16550_bus ns16550_mmio = { mmio_bus_read, mmio_bus_write };
 
-/* What went wrong with input since it was last told. Reading clears it, whatever it was read for. */
-static u8 input_errors;
-
-static u8 line_status(void)
+static u8 line_status(struct ns16550 *n)
 {
-	u8 lsr = uart_bus->read(&uart, NS16550_LSR);
+	u8 lsr = n->bus->read(&n->uart, NS16550_LSR);
 
 	if (lsr == 0xff) /* nothing there */
 		return NS16550_LSR_THRE;
-	input_errors |= lsr & (NS16550_LSR_OE | NS16550_LSR_BROKEN);
+	n->input_errors |= lsr & (NS16550_LSR_OE | NS16550_LSR_BROKEN);
 	return lsr;
 }
 
 static void console_putc(struct console *c, char ch)
 {
-	static u32 patience = SPIN_LIMIT; /* under the console's lock; none for a UART that hung */
-	u32 left = patience;
+	struct ns16550 *n = c->priv;
+	u32 left = n->patience;
 
-	while (!(line_status() & NS16550_LSR_THRE) && left)
+	while (!(line_status(n) & NS16550_LSR_THRE) && left)
 		left--;
-	patience = left ? SPIN_LIMIT : 0;
-	uart_bus->write(&uart, NS16550_THR, (u8)ch);
+	n->patience = left ? SPIN_LIMIT : 0;
+	n->bus->write(&n->uart, NS16550_THR, (u8)ch);
 }
 
-static int receive(void)
+static int receive(struct ns16550 *n)
 {
 	u8 errors;
 
-	if (!(line_status() & NS16550_LSR_DR))
+	if (!(line_status(n) & NS16550_LSR_DR))
 		return -1;
-	errors = input_errors;
-	input_errors = 0;
+	errors = n->input_errors;
+	n->input_errors = 0;
 	if (!errors)
-		return uart_bus->read(&uart, NS16550_RBR);
+		return n->bus->read(&n->uart, NS16550_RBR);
 	if (errors & NS16550_LSR_BROKEN)
-		uart_bus->read(&uart, NS16550_RBR);
+		n->bus->read(&n->uart, NS16550_RBR);
 	return CONSOLE_DAMAGED;
 }
 
-/* What was typed before the FIFO was switched on, which empties it; -1: nothing. */
-static int early = -1;
-
 static int console_getc_16550(struct console *c)
 {
-	int ch = early;
+	struct ns16550 *n = c->priv;
+	int ch = n->early;
 
 	if (ch < 0)
-		return receive();
-	early = -1;
+		return receive(n);
+	n->early = -1;
 	return ch;
 }
-
-static struct console console_16550 = {
-	.name = "ns16550",
-	.putc = console_putc,
-	.getc = console_getc_16550,
-};
 
 static void set_speed(const struct uart_info *u, const struct ns16550_bus *bus)
 {
@@ -109,30 +104,36 @@ static void set_speed(const struct uart_info *u, const struct ns16550_bus *bus)
 	bus->write(u, NS16550_DLM, (u8)(divisor >> 8));
 }
 
-void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus)
+void ns16550_console(u32 which, const struct uart_info *u, const struct ns16550_bus *bus)
 {
-	bool first = !uart_bus;
+	struct ns16550 *n = &consoles[which];
+	bool first = !n->console.priv;
 
 	bus->write(u, NS16550_IER, 0);
 	set_speed(u, bus);
 	/* Some models really cut bytes to the word length that reset left: always 8N1. */
 	bus->write(u, NS16550_LCR, NS16550_LCR_8N1);
-	uart = *u;
-	uart_bus = bus;
-	if (early < 0)
-		early = receive();
+	n->uart = *u;
+	n->bus = bus;
+	if (first || n->early < 0)
+		n->early = receive(n);
 	bus->write(u, NS16550_FCR, NS16550_FCR_ENABLE);
 	bus->write(u, NS16550_MCR, NS16550_MCR_DTR | NS16550_MCR_RTS);
-	if (first)
-		console_register(&console_16550);
+	if (!first)
+		return;
+	n->patience = SPIN_LIMIT;
+	n->console = (struct console){
+		.name = "ns16550", .putc = console_putc, .getc = console_getc_16550, .priv = n
+	};
+	console_register(&n->console);
 }
 
-void ns16550_bcm_mini(const struct uart_info *u)
+void ns16550_bcm_mini(u32 which, const struct uart_info *u)
 {
 	volatile char *base = (volatile char *)u->base;
 	volatile char *enables = base - NS16550_BCM_ENABLES;
 
 	mmio_write32(enables, mmio_read32(enables) | NS16550_BCM_ENABLE_UART);
-	ns16550_console(u, &ns16550_mmio);
 	mmio_write32(base + NS16550_BCM_CNTL, NS16550_BCM_CNTL_BOTH);
+	ns16550_console(which, u, &ns16550_mmio);
 }

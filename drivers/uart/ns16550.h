@@ -52,11 +52,11 @@ struct ns16550_bus {
 extern const struct ns16550_bus ns16550_mmio;
 
 /*
- * Make the UART the console; a second call moves the console to another UART. Polled, no interrupts.
- * clock_hz = 0 keeps the speed that firmware set.
+ * Make the UART console number `which` below PLATFORM_MAX_CONSOLES; a second call of that number moves it to
+ * another UART. Polled, no interrupts. clock_hz = 0 keeps the speed that firmware set.
  */
-void ns16550_console(const struct uart_info *u, const struct ns16550_bus *bus);
+void ns16550_console(u32 which, const struct uart_info *u, const struct ns16550_bus *bus);
 /* The same for Raspberry Pi's mini-UART, whose whole page is mapped: a 16550 once it has been switched on. */
-void ns16550_bcm_mini(const struct uart_info *u);
+void ns16550_bcm_mini(u32 which, const struct uart_info *u);
 
 #endif

@@ -20,7 +20,9 @@
 #define PL011_ICR	0x044
 #define PL011_DMACR	0x048
 #define PL011_PERIPHID0 0xfe0 /* four bytes, one a word: 0x00341011 for revision r1p5 */
-#define PL011_PCELLID0	0xff0 /* four bytes, one a word: 0xb105f00d */
+#define PL011_PCELLID0	0xff0 /* four bytes, one a word (Arm DDI 0183, 3.3.16) */
+
+#define PL011_PCELLID 0xb105f00d
 
 #define PL011_DR_ERRORS 0xf00 /* framing, parity, break, overrun: of the byte in bits 0 to 7 */
 

@@ -17,7 +17,6 @@
 #include "pl011.h"
 
 #define TX_SPINS    1000000 /* far above what a FIFO of 64 needs at 9600 baud */
-#define MAX_POLLED  2
 #define MAX_ENABLES 3
 
 #define CADENCE_CR	0x00
@@ -154,19 +153,12 @@ static void switch_on(struct polled *p)
 	}
 }
 
-bool polled_console(const struct uart_info *u)
+void polled_console(u32 which, const struct uart_info *u)
 {
-	static struct polled consoles[MAX_POLLED];
-	struct polled *p = consoles;
-	volatile char *base = (volatile char *)u->base;
+	static struct polled consoles[PLATFORM_MAX_CONSOLES];
+	struct polled *p = &consoles[which];
 
-	while (p < consoles + MAX_POLLED && p->base && p->base != base)
-		p++;
-	if (p == consoles + MAX_POLLED)
-		return false;
-	if (p->base)
-		return true;
-	p->base = base;
+	p->base = (volatile char *)u->base;
 	p->kind = &kinds[u->kind];
 	p->patience = TX_SPINS;
 	p->console = (struct console){
@@ -174,6 +166,6 @@ bool polled_console(const struct uart_info *u)
 	};
 	p->early = -1;
 	switch_on(p);
+	(void)mmio_read32(p->base + p->kind->status);
 	console_register(&p->console);
-	return true;
 }

@@ -11,9 +11,9 @@
 struct uart_info;
 
 /*
- * Make the UART a console beside those that are there already; one that is one already stays as it is.
- * u->base is mapped. False when there are two already.
+ * Make the UART console number `which` below PLATFORM_MAX_CONSOLES, beside others. u->base is mapped; what
+ * aborts before this returns has changed nothing, and the number can be used for another one.
  */
-bool polled_console(const struct uart_info *u);
+void polled_console(u32 which, const struct uart_info *u);
 
 #endif

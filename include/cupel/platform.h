@@ -9,11 +9,12 @@
 #include <cupel/percpu.h>
 #include <cupel/types.h>
 
-#define PLATFORM_MAX_MEM     128
-#define PLATFORM_MAX_MODULES 8
-#define PLATFORM_MAX_REDISTS NR_CPUS /* ACPI may name one a CPU */
-#define PLATFORM_MAX_IOAPICS 16
-#define CMDLINE_MAX	     2048
+#define PLATFORM_MAX_MEM      128
+#define PLATFORM_MAX_MODULES  8
+#define PLATFORM_MAX_REDISTS  NR_CPUS /* ACPI may name one a CPU */
+#define PLATFORM_MAX_IOAPICS  16
+#define PLATFORM_MAX_CONSOLES 3
+#define CMDLINE_MAX	      2048
 
 struct mem_range {
 	paddr_t base;
@@ -115,6 +116,8 @@ struct platform {
 	u32 nr_cpus; /* entries that firmware lists and that we have room for */
 	struct mem_range mem[PLATFORM_MAX_MEM]; /* RAM, sorted, page aligned, reserved ranges cut out */
 	u32 nr_mem;
+	struct mem_range ram[PLATFORM_MAX_MEM]; /* as mem was before anything was reserved; none until then */
+	u32 nr_ram;
 	u64 mem_left_out; /* bytes of RAM in pieces that mem[] has no room for */
 	paddr_t mem_limit; /* RAM from here on can't be reached, */
 	u64 mem_beyond; /* and this much is */
@@ -159,6 +162,8 @@ void platform_add_mem(struct platform *p, paddr_t base, u64 size);
 void platform_reserve_mem(struct platform *p, paddr_t base, u64 size);
 /* No RAM at `limit` (not 0) or above. Once. */
 void platform_limit_mem(struct platform *p, paddr_t limit);
+/* Whether any of it is RAM, reserved or not. */
+bool platform_has_ram(const struct platform *p, paddr_t base, u64 size);
 
 /* Parsers. Bad input: -errno, and *why says what is wrong in a few words. No console needed. */
 int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, const char **why);

@@ -145,6 +145,12 @@ def test_loader(change, parts):
     refused(start(change), *parts)
 
 
+def test_console_where_memory_is_not_known():
+    """Anything may be there: nothing is written to it."""
+    booted = refused(start(no_memory, words="vm=hello console=mmio:0x200000"), "without memory")
+    one_line(booted, "0x200000", "not a device address", "COM1", prefix="console: ")
+
+
 def test_information_out_of_reach():
     """It runs past 4 GiB, and a CPU without 1 GiB pages begins with a map of 4 GiB. The command line was
     not read: nothing ends the emulator."""

@@ -175,6 +175,28 @@ static void hole_in_full(void **state)
 	assert_true(has(0x402000, 0x2000) && has(0x400000, 0x1000));
 }
 
+static void where_ram_is(void **state)
+{
+	reset();
+	assert_false(platform_has_ram(&p, 0, ~0UL));
+	platform_add_mem(&p, 0x4000, 0x2000);
+	platform_add_mem(&p, 0x8000, 0x1000);
+	for (u32 pass = 0; pass < 2; pass++) {
+		assert_false(platform_has_ram(&p, 0x3f00, 0x100));
+		assert_true(platform_has_ram(&p, 0x3f00, 0x101));
+		assert_true(platform_has_ram(&p, 0x4000, 0x1000));
+		assert_true(platform_has_ram(&p, 0x5fff, 1));
+		assert_false(platform_has_ram(&p, 0x6000, 0x2000));
+		assert_true(platform_has_ram(&p, 0, 0x10000));
+		assert_true(platform_has_ram(&p, 0x8fff, 0x1000));
+		assert_false(platform_has_ram(&p, 0x9000, 0x1000));
+		assert_false(platform_has_ram(&p, ~0UL - 0xff, 0x100));
+		/* Whoever has it. */
+		platform_reserve_mem(&p, 0x4000, 0x1000);
+		platform_reserve_mem(&p, 0x8000, 0x1000);
+	}
+}
+
 static void random_ranges(void **state)
 {
 	u64 seed = 5;
@@ -202,7 +224,7 @@ int main(void)
 		cmocka_unit_test(merges),	    cmocka_unit_test(partial_pages),
 		cmocka_unit_test(wraps_and_limits), cmocka_unit_test(full),
 		cmocka_unit_test(hole_in_full),	    cmocka_unit_test(beyond_reach),
-		cmocka_unit_test(random_ranges),
+		cmocka_unit_test(where_ram_is),	    cmocka_unit_test(random_ranges),
 	};
 
 	return cmocka_run_group_tests_name("platform", tests, NULL, NULL);

@@ -102,19 +102,22 @@ __noreturn void boot_wrong_el(paddr_t fdt, const char *text);
 
 /* boot_early.c: map where boot_early_puts() looks, except what is known to be RAM */
 void boot_early_map_uarts(void);
+/* False when an exception ended fn. Before trap_cpu_init(), at any Exception level; not one inside another. */
+bool boot_try(void (*fn)(void *arg), void *arg);
 
 /* boot_cpu.c */
 void boot_read_ids(void);
 
 /* boot_firmware.c: fills platform from what firmware left, or says why it can't and halts. */
 void boot_firmware(paddr_t info, u32 how);
+/* Whether firmware knows of memory there, whoever uses it. */
+bool boot_is_memory(paddr_t base, u64 size);
 
 /* boot_console.c: what firmware names, or else a PL011 that is there; then what the command line adds */
 void boot_console_firmware(void);
 void boot_console_cmdline(void);
-#define BOOT_MAX_UARTS 3
 #define BOOT_UART_SIZE 0x100 /* all that any of the drivers uses of one */
-extern struct uart_info boot_uarts[BOOT_MAX_UARTS]; /* the consoles */
+extern struct uart_info boot_uarts[PLATFORM_MAX_CONSOLES]; /* the consoles */
 extern u32 boot_nr_uarts;
 
 /* smp.c */
@@ -123,6 +126,10 @@ __noreturn void secondary_main(struct secondary_boot *b);
 
 /* trap.c */
 void trap_cpu_init(void);
+
+/* trap_entry.S: fn(arg) and true, or false when try_resume() came in between. */
+#define TRY_REGS 13 /* x19-x30, sp */
+bool try_call(void (*fn)(void *arg), void *arg, u64 *regs);
 #endif
 
 #endif
