@@ -134,16 +134,23 @@ static int put_boot_cpu_first(const char **why)
 /* What is ours already, and page 0, are no free memory. */
 static int keep_memory(const char **why)
 {
-	*why = "the archive overlaps the image";
+	/* RAM is mapped one to one: what the CPU can reach, and not over the stacks. */
+	paddr_t limit = min(BIT(arm64_pa_bits()), (u64)STACK_WINDOW);
+
 	for (u32 i = 0; i < platform.nr_modules; i++) {
-		if (overlaps_image(platform.modules[i].base, platform.modules[i].size))
+		const struct module *m = &platform.modules[i];
+
+		*why = "the archive overlaps the image";
+		if (overlaps_image(m->base, m->size))
+			return -EINVAL;
+		*why = "the archive is out of the CPU's reach";
+		if (m->base + m->size > limit)
 			return -EINVAL;
 	}
 	platform_reserve_mem(&platform, 0, PAGE_SIZE);
 	platform_reserve_mem(&platform, (paddr_t)__image_start, (u64)(__image_end - __image_start));
-	/* What the CPU can reach, and not over the stacks: RAM is mapped one to one. */
-	platform_limit_mem(&platform, min(BIT(arm64_pa_bits()), (u64)STACK_WINDOW));
-	*why = "all RAM is reserved";
+	platform_limit_mem(&platform, limit);
+	*why = "all RAM is reserved or out of the CPU's reach";
 	return platform.nr_mem ? 0 : -ENOSPC;
 }
 

@@ -199,6 +199,9 @@ LOADS = {
     "archive-outside-memory": (initrd(0x90000000, 0x90001000), ["initrd", "not in RAM"]),
     "archive-half-outside-memory": (initrd(0x7ffff000, 0x80001000), ["initrd", "not in RAM"]),
     "archive-that-ends-first": (initrd(0x50001000, 0x50000000), ["initrd", "ends before it starts"]),
+    "archive-out-of-reach": (lambda text: memory((0x40000000, 1024 * MIB), (1 << 48, 1024 * MIB))(text).replace(
+        "chosen {", "chosen { linux,initrd-start = <0x10000 0>; linux,initrd-end = <0x10000 0x1000>;", 1),
+        ["archive is out of the CPU's reach"]),
     "archive-over-the-image": (initrd(IMAGE + 0x1000, IMAGE + 0x2000), ["archive overlaps the image"]),
 }
 
