@@ -120,7 +120,7 @@ static int run_guest(const struct vm_config *c)
 	return err;
 }
 
-/* Print what was measured, and let go of it. -EIO when there was nothing. */
+/* Print what was measured, and let go of it. -EINVAL when nothing was asked for that it has. */
 static int report_all(const struct vm_config *c, const char *title, series_describe_t describe)
 {
 	u32 rows = 0;
@@ -136,7 +136,7 @@ static int report_all(const struct vm_config *c, const char *title, series_descr
 	if (!rows) {
 		printk("%s: the guest measured nothing; it was asked for: %s\n", measuring,
 		       c->cmdline);
-		return -EIO;
+		return -EINVAL;
 	}
 	table_print(&table);
 	return 0;

@@ -16,7 +16,7 @@ typedef void (*series_describe_t)(struct record *r, const struct vm_config *c);
  */
 int series_words(const char *bench, const char *guest, u32 vcpus, struct vm_config *c);
 
-/* Run the guest to its end and print table and records. -EIO when it measured nothing. */
+/* Run the guest to its end and print table and records. -EINVAL when it measured nothing. */
 int series_measure(const char *bench, const char *title, const struct vm_config *c,
 		   series_describe_t describe);
 

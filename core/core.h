@@ -18,7 +18,7 @@ struct vm;
 /* A test that could not run here. */
 void ktap_skip(const char *name, const char *reason);
 
-/* Run VMs of cupel.conf: "a,b+c", or "" for all, one after another. 0, or -errno if any failed. */
+/* Run VMs of cupel.conf: "a,b+c", or "" for all. 0, -EINVAL for no such VM, or -errno if any failed. */
 int vmrun(const char *spec);
 /* What vm_retire() has kept, or NULL. */
 struct vm *vm_kept(void);

@@ -83,7 +83,7 @@ static int run_bench(const char *name)
 		return e->run();
 	printk("bench=%s: no experiment of that name; there are:\n", name);
 	list_experiments();
-	return -ENOENT;
+	return -EINVAL;
 }
 
 static bool print_site(const struct lock_site *site, const struct lock_count *c, void *arg)
@@ -121,14 +121,14 @@ static int do_what_is_asked(void)
 	const char *vm = cmdline_get("vm"), *torture = cmdline_get("torture");
 	int code = EXIT_CODE_OK;
 
-	if (selftest && selftest_run(selftest))
-		code = EXIT_CODE_FAILED;
+	if (selftest)
+		code = code_of(selftest_run(selftest));
 	if (bench)
 		code = max(code, code_of(run_bench(bench)));
 	if (torture)
 		code = max(code, code_of(torture_main(torture)));
-	if (vm && vmrun(vm))
-		code = EXIT_CODE_FAILED;
+	if (vm)
+		code = max(code, code_of(vmrun(vm)));
 	return code;
 }
 

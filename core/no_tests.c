@@ -11,7 +11,7 @@
 static int not_here(const char *what, const char *name)
 {
 	printk("%s=%s: in the test image only, cupel-test\n", what, name ? name : "");
-	return -ENOENT;
+	return -EINVAL;
 }
 
 int selftest_run(const char *match)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Runs the self-tests that are linked into the image, one after another on the boot CPU. */
 #include <cupel/atomic.h>
+#include <cupel/errno.h>
 #include <cupel/ktap.h>
 #include <cupel/printk.h>
 #include <string.h>
@@ -39,7 +40,7 @@ int selftest_run(const char *match)
 		count += matches(s, match);
 	if (!count) {
 		printk("selftest=%s: no test of that name\n", match ? match : "");
-		return 1;
+		return -EINVAL;
 	}
 	ktap_begin(count);
 	for (const struct selftest *s = __start_selftests; s < __stop_selftests; s++) {

@@ -408,7 +408,7 @@ static int list_them(const char *names)
 	printk("torture=%s: no torture of that name; there are:\n", names);
 	for (const struct torture *const *t = __start_tortures; t < __stop_tortures; t++)
 		printk("  %s - %s\n", (*t)->name, (*t)->help);
-	return -ENOENT;
+	return -EINVAL;
 }
 
 static int number(const char *key, u64 high, u64 fallback, u64 *out)

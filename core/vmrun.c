@@ -270,7 +270,7 @@ static int check_spec(const char *spec)
 
 		if (!find_config(spec, len)) {
 			printk("vm=: no VM '%.*s' in " CONFIG_FILE "\n", (int)len, spec);
-			return -ENOENT;
+			return -EINVAL;
 		}
 		if (!spec[len])
 			return 0;
@@ -286,11 +286,11 @@ static int read_config(void)
 
 	if (!boot_archive.size) {
 		printk("no VMs: there is no archive beside the image\n");
-		return -ENOENT;
+		return -EIO;
 	}
 	if (archive_find(&boot_archive, CONFIG_FILE, &f)) {
 		printk("no VMs: the archive has no " CONFIG_FILE "\n");
-		return -ENOENT;
+		return -EIO;
 	}
 	configs = pages_alloc(size_to_order(MAX_VMS * sizeof(*configs)));
 	if (!configs) {
@@ -299,7 +299,7 @@ static int read_config(void)
 	}
 	if (config_parse_vms(f.data, f.size, configs, MAX_VMS, &nr_configs, &why, &line)) {
 		printk(CONFIG_FILE ": line %u: %s\n", line, why);
-		return -EINVAL;
+		return -EIO;
 	}
 	return 0;
 }

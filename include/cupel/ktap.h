@@ -31,7 +31,7 @@ void selftest_fail(struct selftest_ctx *t, const char *file, u32 line, const cha
 			selftest_fail((t), __FILE__, __LINE__, #cond); \
 	} while (0)
 
-/* Run those whose name contains `match` (NULL or "" = all); returns how many failed. */
+/* Run those whose name contains `match` (NULL or "" = all): how many failed, or -EINVAL for none to run. */
 int selftest_run(const char *match);
 
 /* KTAP lines for results that come from elsewhere (guests). */

@@ -104,7 +104,8 @@ u32 torture_choose(u64 *state, u32 n);
 
 /*
  * What the command line asks for, one after another, on all CPUs; counts and KTAP lines on the console.
- * 0, or -errno when something failed; -ENOENT for a name that there is none of, after listing them.
+ * 0, or -errno when something failed; -EINVAL for a wrong word, or a name that there is none of, after
+ * listing them.
  */
 int torture_main(const char *names);
 

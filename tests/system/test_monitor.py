@@ -144,10 +144,10 @@ def test_vms_and_what_they_leave(terminal, arch):
     assert ": acquired" not in t.do("counters")
     has(t.do("counters up"), "up: on, off or clear")
     has(t.do("vm=hello"), "[hello]", "ended with code 0")
-    has(t.do("vm no-such"), "no VM 'no-such'", "ended with code 1")
+    has(t.do("vm no-such"), "no VM 'no-such'", "ended with code 2")
     has(t.do("regs"), "no VM has run")
     t.type("poweroff\r")
-    assert t.ended() == 1
+    assert t.ended() == 2
 
 
 def test_reboot(terminal, arch):
@@ -193,15 +193,16 @@ def test_a_run_leaves_no_trace(terminal, arch):
 
 
 WRONG = [
-    ("run nothing", 1, "no experiment of that name"),
-    ("run", 1, "no experiment of that name"),
+    ("run nothing", 2, "no experiment of that name"),
+    ("run", 2, "no experiment of that name"),
     ("run exits colour=red", 2, "bench exits: no such key: colour"),
     ("run exits samples=0", 2, "samples=0: expected a number"),
+    ("run exits ops=timer-late,typo samples=9", 2, "no such op: typo; there are: "),
     ('run exits "samples', None, "unclosed quote: nothing is run"),
     ("run exits " + "a " * 70, None, "too many words: nothing is run"),
     ("run exits nr_cpus=1", 2, "nr_cpus: is read at boot only"),
     ("vm hello colour=red", 0, "unknown word on the command line: colour"),
-    ("selftest=x", 1, "in the test image only"),
+    ("selftest=x", 2, "in the test image only"),
 ]
 
 

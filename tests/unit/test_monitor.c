@@ -521,6 +521,7 @@ static void a_session(void **state)
 	said("unclosed quote: nothing is run\n");
 	said("nr_cpus: is read at boot only: nothing is run\nended with code 2\n");
 	said("bench=other: no experiment of that name");
+	said("ended with code 2\ncupel> vm x\n");
 	said("no VMs: there is no archive beside the image\nended with code 1\n");
 	said("> size=1\nno such command");
 	said("x: on, off or clear\n");

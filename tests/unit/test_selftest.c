@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <cupel/errno.h>
 #include <cupel/ktap.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
@@ -50,7 +51,7 @@ static void results_are_printed(void **state)
 	expect(": not true: 1 + 1 == 3\nnot ok 1 unit_that_fails\n");
 	run_by_name("unit_that_is_skipped", 0, "\nok 1 unit_that_is_skipped # SKIP not here\n");
 	run_by_name("unit_that", 1, "1..2\n");
-	run_by_name("no_such_test", 1, "selftest=no_such_test: no test of that name");
+	run_by_name("no_such_test", -EINVAL, "selftest=no_such_test: no test of that name");
 }
 
 static void guests_cannot_forge_results(void **state)

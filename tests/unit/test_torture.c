@@ -166,13 +166,13 @@ static void several(void **state)
 
 static void bad_words(void **state)
 {
-	assert_int_equal(run("torture=nothing"), -ENOENT);
+	assert_int_equal(run("torture=nothing"), -EINVAL);
 	expect("torture=nothing: no torture of that name; there are:\n");
 	expect("  srcu - read sections against every kind of wait\n");
 	expect_pass("torture=fine, seconds=1");
-	assert_int_equal(run("torture="), -ENOENT);
-	assert_int_equal(run("torture=fin"), -ENOENT);
-	assert_int_equal(run("torture=fine,,fine"), -ENOENT);
+	assert_int_equal(run("torture="), -EINVAL);
+	assert_int_equal(run("torture=fin"), -EINVAL);
+	assert_int_equal(run("torture=fine,,fine"), -EINVAL);
 	assert_int_equal(run("torture=fine seconds=0"), -EINVAL);
 	expect("seconds=0: not a number from 1 to 1000000\n");
 	assert_int_equal(run("torture=fine seconds=soon"), -EINVAL);

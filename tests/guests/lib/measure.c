@@ -27,6 +27,33 @@ static bool listed(const char *list, const char *name)
 	return false;
 }
 
+static bool is_op(const char *name, size_t len, const struct op *ops, u32 nr)
+{
+	while (nr--)
+		if (strlen(ops[nr].name) == len && !strncmp(ops[nr].name, name, len))
+			return true;
+	return false;
+}
+
+/* Every word of the list names an operation; or a line, and those there are. */
+static bool all_known(const char *list, const struct op *ops, u32 nr)
+{
+	while (list && *list) {
+		const char *comma = strchr(list, ',');
+		size_t len = comma ? (size_t)(comma - list) : strlen(list);
+
+		if (!is_op(list, len, ops, nr)) {
+			print("no such op: %.*s; there are:", (int)len, list);
+			for (u32 i = 0; i < nr; i++)
+				print(" %s", ops[i].name);
+			print("\n");
+			return false;
+		}
+		list = comma ? comma + 1 : NULL;
+	}
+	return true;
+}
+
 static void sample(const struct op *op, u32 series, u32 n)
 {
 	for (u32 i = 0; i < WARM_UP; i++)
@@ -42,6 +69,8 @@ void measure(const struct op *ops, u32 nr)
 	const char *list = cmdline_get("ops");
 	u32 n = min(cmdline_u64("samples", 1000), (u64)MAX_SAMPLES);
 
+	if (!all_known(list, ops, nr))
+		return;
 	for (u32 i = 0; i < nr; i++)
 		if (listed(list, ops[i].name))
 			sample(&ops[i], i, n);
