@@ -50,7 +50,9 @@ def test_boots(boot, arch, tmp_path):
     (CONF + "colour = red\n", "line 4: unknown key"),
     (CONF.replace("hello.elf", "cut.elf"), "cut.elf: "),
     (CONF.replace("hello.elf", "empty"), "empty: "),
-], ids=("no such guest", "unknown key", "a guest cut short", "an empty guest"))
+    (CONF.replace("hello.elf", "cupel.conf"), "cupel.conf: a text, no guest"),
+    ("# nothing\n", "cupel.conf: no VM in it"),
+], ids=("no such guest", "unknown key", "a guest cut short", "an empty guest", "a text", "no VM"))
 def test_refused(tmp_path, conf, says):
     with open(guest("arm64"), "rb") as file:
         (tmp_path / "cut.elf").write_bytes(file.read()[:100])
@@ -58,6 +60,16 @@ def test_refused(tmp_path, conf, says):
     with pytest.raises(Failure, match=says):
         packed(tmp_path, conf, guest("arm64"), str(tmp_path / "cut.elf"), str(tmp_path / "empty"))
     assert not [name for name in os.listdir(tmp_path) if name.startswith("out.cpio")]
+
+
+def test_for_a_machine(tmp_path):
+    """It is of one architecture, and has the VMs that are asked for."""
+    out = packed(tmp_path, CONF, guest("arm64"))
+    assert archive.check(out, "arm64", "hello,hello+hello") == "1 VMs"
+    with pytest.raises(Failure, match="hello.elf: a guest for another architecture"):
+        archive.check(out, "x86")
+    with pytest.raises(Failure, match="no vm other"):
+        archive.check(out, "arm64", "hello+other")
 
 
 def test_two_files_of_one_name(tmp_path):

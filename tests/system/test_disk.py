@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 import conftest
-from front import ROOT, Failure, disk, machine
+from front import ROOT, Failure, Usage, disk, machine
 
 WORDS = ("semihosting", "debug-exit", "bench=exits", "samples=20")
 VARS = {"arm64": "/usr/share/AAVMF/AAVMF_VARS.fd", "x86": "/usr/share/OVMF/OVMF_VARS_4M.fd"}
@@ -158,6 +158,26 @@ def test_refused(tmp_path, options, says):
                        check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert says in error.value.stderr and len(error.value.stderr.splitlines()) == 1, error.value.stderr
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("words", [("no-such=1",), ("bench=no-such",), ("bench=exits", "kind=atomic"), ("selftest",),
+                                   ("rounds=5",)], ids=" ".join)
+def test_words_that_the_image_would_refuse(words):
+    with pytest.raises(Usage):
+        disk.check_words(words)
+
+
+def test_vms_that_no_archive_has():
+    archives = {arch: machine.Machine(arch).archive_path() for arch in ("arm64", "x86")}
+    disk.check_archives(archives, "hello,lapic")  # x86 has it
+    disk.check_archives(archives, "")
+    with pytest.raises(Failure, match="no vm other"):
+        disk.check_archives(archives, "hello+other")
+
+
+def test_words_that_it_knows():
+    disk.check_words(("arm64.mode=nvhe", "x86.apic=xapic", "bench=exits", "ops=hvc", "samples=20", "vm=a,b"))
+    disk.check_words(())
 
 
 def test_more_than_fits(tmp_path):

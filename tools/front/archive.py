@@ -62,10 +62,11 @@ def pack(out, files):
         raise Failure("cpio: %s" % packed.stderr.decode("utf-8", "replace").strip())
 
 
-def check(path):
-    """What core/ says of it; the number of VMs in words."""
+def check(path, *of):
+    """What core/ says of it, on a machine of that architecture that is to run those VMs, if they are given;
+    the number of VMs in words."""
     build.make("archive-check", "SAN=release")
-    result = subprocess.run([os.path.join(ROOT, "build/host-release/archive-check"), path], text=True,
+    result = subprocess.run([os.path.join(ROOT, "build/host-release/archive-check"), path, *of], text=True,
                             errors="replace", check=False, stdout=subprocess.PIPE)
     said = result.stdout.strip()
     if result.returncode:

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import tempfile
 
-from . import ARCHES, Failure, Usage, archive, build, output
+from . import ARCHES, Failure, Usage, archive, build, experiments, output
 
 HELP = """\
 ./cupel disk OUT [word …] [--arm64 ARCHIVE] [--x86 ARCHIVE] [--size MIB]
@@ -177,9 +177,42 @@ def check_room(files, size):
         raise Failure("%d MiB are to go onto a disk of %d: --size" % ((needed >> 20) + 1, size))
 
 
+def values(words):
+    return dict(word.partition("=")[::2] for word in words)
+
+
+def check_words(words):
+    """They are read on a machine that is far away."""
+    given = values(words)
+    known = experiments.words_of_the_image()
+    if {"selftest", "torture"} & set(given):
+        raise Usage("selftests and tortures are not in the images that go onto a disk")
+    if "bench" in given:
+        there = experiments.all_experiments()
+        if given["bench"] not in there:
+            raise Usage("there is no experiment '%s'; there are: %s" % (given["bench"], ", ".join(sorted(there))))
+        known |= set(there[given["bench"]].keys)
+    for key in given:
+        if key not in known and not key.startswith(tuple(arch + "." for arch in ARCHES)):
+            raise Usage("no word of the command line: '%s'" % key)
+
+
+def check_archives(archives, vms):
+    """Each is for its architecture, and one at least has the VMs that are asked for."""
+    for arch, path in archives.items():
+        archive.check(path, arch)
+    wrong = []
+    for arch, path in archives.items():
+        try:
+            archive.check(path, arch, vms)
+        except Failure as error:
+            wrong.append(error)
+    if len(wrong) == len(archives):
+        raise wrong[0]
+
+
 def write(out, words, archives, size):
-    for path in archives.values():
-        archive.check(path)
+    check_archives(archives, values(words).get("vm", ""))
     with tempfile.TemporaryDirectory(prefix="cupel-disk-") as place, output.replaced(out) as unfinished:
         files = contents(place, words, archives)
         check_room(files, size)
@@ -211,6 +244,7 @@ def parse(words):
 
 def main(words):
     out, line, options = parse(words)
+    check_words(line)
     output.check(out)
     build.setup()
     if not shutil.which("mformat"):

@@ -45,6 +45,13 @@ def declared_in(text):
         yield Experiment("".join(strings(field["name"])), "".join(strings(field["help"])), keys)
 
 
+def words_of_the_image():
+    """Keys that mean something whatever is run, but for those of one architecture (ARCH.KEY)."""
+    with open(os.path.join(ROOT, "core/config.c"), encoding="utf-8") as file:
+        return {word for array in re.findall(r"char \*const \w+_words\[\] = \{(.*?)\};", file.read(), re.S)
+                for word in STRING.findall(array)}
+
+
 def all_experiments():
     found = {}
     for path in sorted(glob.glob(os.path.join(ROOT, "bench/*.c"))):
