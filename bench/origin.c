@@ -10,6 +10,7 @@
 #include <cupel/platform.h>
 #include <cupel/printk.h>
 #include <cupel/smp.h>
+#include <string.h>
 
 #define RECORD_SIZE 32768
 
@@ -38,7 +39,12 @@ void record_emit(const struct record *r)
 		.clock_source = arch_counter_source(),
 		.clock_hz = arch_counter_hz(),
 	};
-	size_t len = record_format(r, &o, record_text + 2, RECORD_SIZE - 5);
+	const char *wanted = cmdline_get("records");
+	size_t len;
+
+	if (wanted && !strcmp(wanted, "off"))
+		return;
+	len = record_format(r, &o, record_text + 2, RECORD_SIZE - 5);
 
 	if (len >= RECORD_SIZE - 5) {
 		printk("bench %s: a record of %zu bytes does not fit\n", r->bench, len);

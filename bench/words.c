@@ -40,11 +40,13 @@ static bool check_word(const char *key, const char *value, void *arg)
 
 int bench_check_words(const struct experiment *e)
 {
+	static const char *const on_off[] = { "on", "off", NULL };
 	struct word_check c = { .e = e };
+	struct bench_choice records; /* record_emit() asks itself: here it is only checked */
 
 	cmdline_walk(check_word, &c);
 	if (!c.bad)
-		return 0;
+		return bench_words("records", on_off, "on", &records);
 	printk("bench %s: keys are:\n", e->name);
 	for (u32 i = 0; e->keys[i]; i++)
 		printk("  %s\n", e->keys[i]);

@@ -262,8 +262,9 @@ int parse_word(const char *s, const char *const *names)
 static const char *const boot_words[] = { "nr_cpus",	"console", "semihosting",
 					  "debug-exit", "icount",  "board",
 					  "initrd",	"acpi",	   NULL };
-static const char *const run_words[] = { "bench", "selftest", "vm",	 "torture",  "seconds",
-					 "seed",  "stall",    "timeout", "lockstat", NULL };
+static const char *const run_words[] = { "bench",    "selftest", "vm",	  "torture",
+					 "seconds",  "seed",	 "stall", "timeout",
+					 "lockstat", "records",	 NULL };
 
 bool cmdline_is_for_boot(const char *key)
 {

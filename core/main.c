@@ -54,7 +54,8 @@ static void open_archive(void)
 static bool warn_unknown(const char *key, const char *value, void *arg)
 {
 	if (!cmdline_is_general(key))
-		printk("unknown word on the command line: %s\n", key);
+		printk("unknown word on the command line: %s%s\n", key,
+		       cmdline_get("vm") ? "; a VM's own are in cupel.conf" : "");
 	return true;
 }
 

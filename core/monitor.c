@@ -49,10 +49,10 @@ static bool run_line(char *line)
 		printk("%s: nothing is run\n", why);
 		return true;
 	}
-	if (!something_is_asked())
+	cmdline_walk(refuse_late_word, &refused);
+	if (!refused && !something_is_asked())
 		return false;
 	last_code = EXIT_CODE_USAGE;
-	cmdline_walk(refuse_late_word, &refused);
 	if (!refused) {
 		warn_of_unknown_words();
 		vm_retire(NULL); /* its memory is there for the next, as after boot */
@@ -74,7 +74,12 @@ static void run_as(const char *key, const char *rest)
 
 static void run_bench(char *rest)
 {
-	run_as("bench", rest);
+	if (*rest) {
+		run_as("bench", rest);
+		return;
+	}
+	printk("run what? There are:\n");
+	list_experiments();
 }
 
 static void run_vm(char *rest)
@@ -145,10 +150,12 @@ static void execute(char *line)
 	while (*line == ' ')
 		line++;
 	c = monitor_find(commands, line, &rest);
-	if (c)
+	if (c && *rest && c->help[0] == '-')
+		printk("%s: takes no words: nothing is done\n", c->name);
+	else if (c)
 		c->run(rest);
 	else if (*line && !run_line(line))
-		printk("no such command: try help\n");
+		printk("no such command, or several begin so, and nothing to run: try help\n");
 }
 
 /* Nothing but a reason to look. */
@@ -185,13 +192,16 @@ static void obey(enum line_event e)
 
 void monitor(void)
 {
+	u64 up;
+
 	cmdline_forget_unknown();
 	if (!console_input_begin()) {
 		printk("monitor: no console of this machine can be read: name a vm, bench or selftest at boot\n");
 		sched_loop_until(never, NULL);
 	}
-	printk("nothing was asked for at boot, %lu ns ago: type help\n",
-	       ticks_to_ns(arch_counter() - arch_boot_counter()));
+	up = ticks_to_ns(arch_counter() - arch_boot_counter());
+	printk("the monitor, %lu.%06lu ms after the first instruction: type help\n", up / 1000000,
+	       up % 1000000);
 	editor.emit = console_write;
 	editor.prompt = PROMPT;
 	line_begin(&editor);

@@ -36,10 +36,11 @@ void arch_machine_exit(int code)
 
 void arch_machine_reboot(void)
 {
-	arch_irq_disable();
+	unsigned long flags = arch_irq_save();
+
 	psci_system_reset();
-	printk("the machine can't be reset; halted\n");
-	boot_halt();
+	arch_irq_restore(flags);
+	printk("the machine can't be reset\n");
 }
 
 void arch_stop_others(void)

@@ -14,8 +14,8 @@
 #include "boot.h"
 
 #define DEBUG_EXIT_PORT 0xf4
-/* TSC ticks; the emulator ends a moment after the write, and should print nothing more till then. */
-#define DEBUG_EXIT_WAIT BIT(31)
+/* TSC ticks; the machine ends a moment after the write, and nothing more should be printed till then. */
+#define EXIT_WAIT BIT(31)
 
 /* PM1 control: ACPI 6.5, 4.8.3.2.1 */
 #define PM1_SLP_TYP_SHIFT 10
@@ -33,13 +33,18 @@ static __noreturn void halt(void)
 		__asm__ volatile("cli; hlt");
 }
 
-static void debug_exit(int code)
+static void wait_for_the_end(void)
 {
 	u64 start = arch_counter();
 
-	outl((u32)code, DEBUG_EXIT_PORT);
-	while (arch_counter() - start < DEBUG_EXIT_WAIT)
+	while (arch_counter() - start < EXIT_WAIT)
 		cpu_relax();
+}
+
+static void debug_exit(int code)
+{
+	outl((u32)code, DEBUG_EXIT_PORT);
+	wait_for_the_end();
 }
 
 static void sleep_port(u32 port, u8 type)
@@ -59,6 +64,7 @@ void arch_machine_exit(int code)
 	if (x->has_s5) {
 		sleep_port(x->pm1a_port, x->s5_typ_a);
 		sleep_port(x->pm1b_port, x->s5_typ_b);
+		wait_for_the_end();
 	}
 	printk("cupel: ended with code %d, halted\n", code);
 	halt();

@@ -57,7 +57,8 @@ void arch_tick_arm(u64 deadline);
 
 /* End the machine: code reaches the harness where the machine allows it. */
 __noreturn void arch_machine_exit(int code);
-__noreturn void arch_machine_reboot(void);
+/* Returns, after one line, where nothing can reset the machine. */
+void arch_machine_reboot(void);
 
 /* Stop every other CPU (best effort, for panic). Any context. */
 void arch_stop_others(void);

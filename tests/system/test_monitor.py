@@ -194,14 +194,14 @@ def test_a_run_leaves_no_trace(terminal, arch):
 
 WRONG = [
     ("run nothing", 2, "no experiment of that name"),
-    ("run", 2, "no experiment of that name"),
+    ("run", None, "run what? There are:"),
     ("run exits colour=red", 2, "bench exits: no such key: colour"),
     ("run exits samples=0", 2, "samples=0: expected a number"),
     ("run exits ops=timer-late,typo samples=9", 2, "no such op: typo; there are: "),
     ('run exits "samples', None, "unclosed quote: nothing is run"),
     ("run exits " + "a " * 70, None, "too many words: nothing is run"),
     ("run exits nr_cpus=1", 2, "nr_cpus: is read at boot only"),
-    ("vm hello colour=red", 0, "unknown word on the command line: colour"),
+    ("vm hello colour=red", 0, "unknown word on the command line: colour; a VM's own are in cupel.conf"),
     ("selftest=x", 2, "in the test image only"),
 ]
 

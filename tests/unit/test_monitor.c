@@ -508,7 +508,7 @@ static void a_session(void **state)
 		"help\rlist\r\nlist toy\r\nmachine\rmemory\rcounters\rregs\rregs 0\r"
 		"run toy\rrun  toy size=\"3 4\"\rbench=toy size=5\rrun toy size=0\rrun toy \"\r"
 		"run toy nr_cpus=1\rrun other\rvm x\rsize=1\rcounters on\rcounters clear\r"
-		"counters off\rcounters x\r\r  \rpoweroff\r";
+		"counters off\rcounters x\r\r  \rnr_cpus=2\rr\rpoweroff now\rrun\rvm x\rpoweroff\r";
 
 	assert_int_equal(host_dies(run_monitor, script), 1);
 	said("toy - a test's own\n");
@@ -524,6 +524,9 @@ static void a_session(void **state)
 	said("ended with code 2\ncupel> vm x\n");
 	said("no VMs: there is no archive beside the image\nended with code 1\n");
 	said("> size=1\nno such command");
+	said("nr_cpus: is read at boot only: nothing is run\nended with code 2\ncupel> r\nno such command, or several");
+	said("> poweroff now\npoweroff: takes no words: nothing is done\n");
+	said("> run\nrun what? There are:\n  toy");
 	said("x: on, off or clear\n");
 }
 
