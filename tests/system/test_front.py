@@ -76,6 +76,11 @@ def test_run_says_where_the_options_are():
     assert "bench vcpu-load" in cupel("run", "--cpus", "4").stderr
 
 
+def test_help_is_of_the_front_door():
+    assert "./cupel models" in cupel("models", "--help").stdout
+    assert "--host" not in cupel("monitor", "--help").stdout
+
+
 def test_help_lists_every_experiment():
     text = cupel("bench", "--help").stdout
     for name in ("vcpu-load: ", "exits: "):

@@ -2,6 +2,7 @@
 """./cupel monitor: a machine with nothing to do, and this terminal as its console."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -9,11 +10,18 @@ from . import Failure, Usage, bench, build, tied
 
 OPTIONS = ("cpus", "cpu", "gic", "machine", "memory", "build", "icount", "board", "firmware")
 
+
+def option_lines():
+    """Those of bench that are the monitor's too, without what they say of --host."""
+    lines = [line for line in bench.OPTIONS if line.split()[0][2:] in OPTIONS]
+    return [re.sub(r"; --host: [^)]*", "", line) for line in lines]
+
+
 HELP = "\n".join(["./cupel monitor [arm64|x86] [options]", "",
                   "Boot QEMU with this terminal as the console of the monitor: docs/monitor.md. `poweroff` there, or",
                   "the end of this terminal, ends it. Ctrl-C is the monitor's. Standard input that is no terminal is",
                   "given to it a line at each prompt, and at its end `poweroff`.", "", "Options:",
-                  *(line for line in bench.OPTIONS if line.split()[0][2:] in OPTIONS)])
+                  *option_lines()])
 
 PROMPT = b"cupel> "
 
