@@ -149,7 +149,7 @@ static void tell_what_is_left_out(const struct platform *p)
 		       (unsigned long long)(p->mem_beyond / MIB(1)),
 		       (unsigned long long)(p->mem_limit / GIB(1)));
 	if (p->mem_left_out)
-		printk("%llu KiB of RAM are left out: it is in more than %u pieces\n",
+		printk("%llu KiB of RAM in more than %u pieces are left out\n",
 		       (unsigned long long)(p->mem_left_out / KIB(1)), PLATFORM_MAX_MEM);
 }
 

@@ -86,7 +86,7 @@ static const char *start_error(int err)
 	case -ETIMEDOUT: return "it does not answer";
 	case -EIO: return "it has stopped on its way";
 	case -ENOMEM: return "no memory for it";
-	case -EFAULT: return "it can't be waiting where firmware says";
+	case -EFAULT: return "it can't wait where firmware says";
 	case -ERANGE: return "the interrupt controller can't address it";
 	case -ENXIO: return "the interrupt controller does not know it";
 	case -EOPNOTSUPP: return "firmware has no way to start it";

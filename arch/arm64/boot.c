@@ -66,10 +66,10 @@ void boot_main(paddr_t info, u32 how, u64 counter)
 	mm_init();
 	page_alloc_init(&platform);
 	if (percpu_init(platform.nr_cpus))
-		cannot_start("no memory for %u per-CPU areas", platform.nr_cpus);
+		cannot_start("no memory for %u CPUs", platform.nr_cpus);
 	set_this_cpu_offset(percpu_offset[0]);
 	stack = mm_map_stack(0, &base);
 	if (!stack)
-		cannot_start("no memory for the boot CPU's stack");
+		cannot_start("no memory for a stack");
 	call_on_stack(boot_on_stack, stack);
 }

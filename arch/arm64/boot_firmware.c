@@ -143,14 +143,14 @@ static int keep_memory(const char **why)
 		*why = "the archive overlaps the image";
 		if (overlaps_image(m->base, m->size))
 			return -EINVAL;
-		*why = "the archive is out of the CPU's reach";
+		*why = "the archive is out of reach";
 		if (m->base + m->size > limit)
 			return -EINVAL;
 	}
 	platform_reserve_mem(&platform, 0, PAGE_SIZE);
 	platform_reserve_mem(&platform, (paddr_t)__image_start, (u64)(__image_end - __image_start));
 	platform_limit_mem(&platform, limit);
-	*why = "all RAM is reserved or out of the CPU's reach";
+	*why = "all RAM is reserved";
 	return platform.nr_mem ? 0 : -ENOSPC;
 }
 
@@ -209,7 +209,7 @@ static void warn_of_parked(void)
 	for (u32 i = 0; i < platform.nr_cpus; i++)
 		parked += platform.cpus[i].method == CPU_METHOD_PARKING;
 	if (parked)
-		printk("ACPI: no PSCI, and the parking protocol is not spoken: other CPUs stay off\n");
+		printk("ACPI: the parking protocol is not spoken: other CPUs stay off\n");
 }
 
 void boot_firmware(paddr_t info, u32 how)

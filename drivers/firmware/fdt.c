@@ -251,14 +251,6 @@ static int read_memory(struct reader *r)
 	return r->p->nr_mem ? 0 : bad(r, -ENOENT, "no RAM");
 }
 
-static int reserve(struct reader *r, u64 base, u64 size)
-{
-	if (wraps(base, size))
-		return bad(r, -EINVAL, "a reserved range that wraps");
-	platform_reserve_mem(r->p, base, size);
-	return 0;
-}
-
 static int reserve_node(struct reader *r, int node)
 {
 	struct mem_range range;
@@ -267,7 +259,7 @@ static int reserve_node(struct reader *r, int node)
 	for (int i = 0; err == 0; i++) {
 		err = read_reg(r, node, i, &range);
 		if (err == 0)
-			err = reserve(r, range.base, range.size);
+			platform_reserve_mem(r->p, range.base, range.size);
 	}
 	return err == -ENOENT ? 0 : err;
 }
@@ -276,17 +268,17 @@ static int read_reservations(struct reader *r)
 {
 	int parent = fdt_path_offset(r->fdt, "/reserved-memory");
 	int count = fdt_num_mem_rsv(r->fdt);
-	int node, err = 0;
+	int node, err;
 
-	for (int i = 0; i < count && !err; i++) {
+	for (int i = 0; i < count; i++) {
 		u64 base, size;
 
 		if (fdt_get_mem_rsv(r->fdt, i, &base, &size))
 			return bad(r, -EINVAL, "a broken memory reservation block");
-		err = reserve(r, base, size);
+		platform_reserve_mem(r->p, base, size);
 	}
-	if (err || parent < 0)
-		return err;
+	if (parent < 0)
+		return 0;
 	fdt_for_each_subnode(node, r->fdt, parent) {
 		err = reserve_node(r, node);
 		if (err)
@@ -312,7 +304,7 @@ static int read_method(struct reader *r, int node, struct cpu_info *c)
 			return bad(r, -EINVAL, "a CPU with an odd cpu-release-addr");
 		c->method = CPU_METHOD_SPIN_TABLE;
 		c->enabled = !has_string(r, node, "status", "fail");
-		return reserve(r, c->release_addr, sizeof(u64));
+		platform_reserve_mem(r->p, c->release_addr, sizeof(u64));
 	}
 	return 0;
 }
@@ -384,7 +376,8 @@ static int read_initrd(struct reader *r)
 	if (!in_ram(p, start, end - start))
 		return bad(r, -EINVAL, "an initrd that is not in RAM");
 	p->modules[p->nr_modules++] = (struct module){ .base = start, .size = end - start };
-	return reserve(r, start, end - start);
+	platform_reserve_mem(p, start, end - start);
+	return 0;
 }
 
 static int read_cmdline(struct reader *r, int chosen)
@@ -529,7 +522,7 @@ static int read_gicv3(struct reader *r)
 			g->nr_redist++;
 	}
 	if (err)
-		return err == -ENOENT ? bad(r, -EINVAL, "a GICv3 with too few reg entries") : err;
+		return err == -ENOENT ? bad(r, -EINVAL, "a GIC with too few reg entries") : err;
 	read_address(r, r->gic, "redistributor-stride", &g->redist_stride);
 	if (g->redist_stride % KIB(64) || (g->redist_stride && g->redist_stride < KIB(128)))
 		return bad(r, -EINVAL, "a GICv3 with an odd redistributor-stride");
@@ -545,7 +538,7 @@ static int read_gicv2(struct reader *r)
 	if (!err)
 		err = read_reg(r, r->gic, 1, &g->cpu_if);
 	if (err)
-		return err == -ENOENT ? bad(r, -EINVAL, "a GICv2 with too few reg entries") : err;
+		return err == -ENOENT ? bad(r, -EINVAL, "a GIC with too few reg entries") : err;
 	/* Without virtualization the last two are left out. */
 	err = read_reg(r, r->gic, 2, &g->hyp_if);
 	if (!err)
@@ -666,7 +659,7 @@ int fdt_read_platform(const void *fdt, size_t max_size, struct platform *p, cons
 	}
 	/* Older trees name their nodes another way, and libfdt 1.6 falls over one that does not. */
 	if (fdt_version(fdt) < FDT_OLDEST_VERSION) {
-		*why = "the device tree is of a version before 16";
+		*why = "the device tree is older than version 16";
 		return -EINVAL;
 	}
 	if (fdt_check_full(fdt, max_size)) {
