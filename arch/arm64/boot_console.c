@@ -48,11 +48,11 @@ static const char *use_uart(struct uart_info *u)
 			return NULL;
 	}
 	if (boot_nr_uarts == PLATFORM_MAX_CONSOLES)
-		return "there are as many consoles as can be";
+		return "one too many";
 	if (!map_uart(u))
-		return "no device can be there";
+		return "no device is there";
 	if (!boot_try(start_uart, u))
-		return "nothing answers there";
+		return "no device is there";
 	boot_uarts[boot_nr_uarts++] = *u;
 	return NULL;
 }
@@ -89,8 +89,8 @@ static const char *use_named(struct uart_info *u)
 	if (u->kind == UART_NONE)
 		return platform.uart_note;
 	if (boot_is_memory(u->base, BOOT_UART_SIZE) && !is_pl011(u->base))
-		return "firmware's console is where memory is";
-	return use_uart(u) ? "firmware's console is where no device answers" : NULL;
+		return "memory is there";
+	return use_uart(u);
 }
 
 /* No harm is done when there is no UART at all: the command line may still name one. */
@@ -106,7 +106,7 @@ void boot_console_firmware(void)
 	if (guess.base)
 		(void)use_uart(&guess);
 	if (why)
-		printk("%s: going on with what is found\n", why);
+		printk("firmware's console: %s\n", why);
 }
 
 /* "KIND:ADDRESS"; the 16550's registers are one or four bytes apart. */
@@ -141,7 +141,7 @@ static const char *use_said(struct uart_info *u)
 	if (boot_is_memory(u->base, BOOT_UART_SIZE))
 		return "memory is there";
 	if (!platform.nr_mem && !is_pl011(u->base))
-		return "memory may be there";
+		return "memory is there";
 	return use_uart(u);
 }
 

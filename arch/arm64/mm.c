@@ -81,8 +81,7 @@ static void must_map(struct pgtable *pt, paddr_t from, paddr_t to, enum map_kind
 	r = pgtable_map(pt, from, from, to - from, kind);
 	if (r)
 		cannot_start("can't map %s at 0x%lx-0x%lx: %s", what, (unsigned long)from,
-			     (unsigned long)to,
-			     r == -EEXIST ? "firmware has RAM there, too" : "no memory for it");
+			     (unsigned long)to, r == -EEXIST ? "RAM is there" : "no memory");
 }
 
 static void map_image(struct pgtable *pt)

@@ -419,7 +419,7 @@ static int read_uart(struct reader *r, int node)
 	u32 i = 0;
 	int err;
 
-	r->p->uart_note = "stdout-path names a UART of a kind that is not known";
+	r->p->uart_note = "no known kind of UART";
 	while (i < ARRAY_SIZE(uarts) && fdt_node_check_compatible(r->fdt, node, uarts[i].name))
 		i++;
 	if (i == ARRAY_SIZE(uarts))

@@ -109,7 +109,7 @@ def test_console_alias_of_itself(tmp_path):
     """A tree that leads nowhere is said to, instead of being followed for ever."""
     edit = replaced('stdout-path = "/pl011@9000000"', 'stdout-path = "self"')
     booted = start(tmp_path, lambda text: replaced("\taliases {", '\taliases { self = "self";')(edit(text))).well()
-    one_line(booted, "going on with what is found", prefix="stdout-path names no node")
+    one_line(booted, "stdout-path names no node", prefix="firmware's console: ")
 
 
 UART = "reg = <0x00 0x9000000 0x00 0x1000>;"
@@ -125,7 +125,7 @@ def uart_at(address):
 def test_console_is_not_where_the_tree_says(tmp_path, address, why):
     """The PL011 that is found tells of it."""
     booted = start(tmp_path, uart_at(address)).well()
-    one_line(booted, "is where " + why, "going on with what is found", prefix="firmware's console")
+    one_line(booted, why, prefix="firmware's console: ")
 
 
 def test_wrong_level_and_console_in_memory(tmp_path):
@@ -136,13 +136,13 @@ def test_wrong_level_and_console_in_memory(tmp_path):
 
 def test_memory_over_the_console(tmp_path):
     edit = replaced("\tchosen {", "\tmemory@1 { device_type = \"memory\"; reg = <0 0 0 0x40000000>; };\n\tchosen {")
-    refused(start(tmp_path, edit), "can't map console at 0x9000000", "firmware has RAM there, too")
+    refused(start(tmp_path, edit), "can't map console at 0x9000000", "RAM is there")
 
 
 def test_console_words_that_are_wrong(tmp_path):
     """Nothing there, odd registers, RAM that is free, reserved or behind the first byte: a line each and no more."""
-    wrong = {"pl011:0xb000000": "nothing answers", "pl011:0x9000001": "no device",
-             "mmio32:0x9000002": "no device", "mmio:0x8fffff8": "nothing answers",
+    wrong = {"pl011:0xb000000": "no device", "pl011:0x9000001": "no device",
+             "mmio32:0x9000002": "no device", "mmio:0x8fffff8": "no device",
              "mmio:0x3fffffc0": "memory is there", "mini:0xb000000": "no device", "sbsa:0": "no device",
              "pl011:0x50000000": "memory is there", "imx:%#x" % IMAGE: "memory is there",
              "mmio:0x60000000": "memory is there"}
@@ -156,14 +156,14 @@ def test_console_words_that_are_wrong(tmp_path):
 def test_console_words_where_memory_is_not_known(tmp_path):
     """Then only what is seen to be a PL011 is written to."""
     booted = refused(start(tmp_path, without("memory"), HELLO + " console=mmio:0x50000000"), "no RAM")
-    one_line(booted, "memory may be there", prefix="console=mmio:0x50000000: ")
+    one_line(booted, "memory is there", prefix="console=mmio:0x50000000: ")
 
 
 def test_more_consoles_than_there_can_be(tmp_path):
     """Those of one kind are consoles beside each other; the same twice is one."""
     words = " ".join("console=mmio:%#x" % a for a in (0x9030000, 0x9030000, 0x9030100, 0x9030200))
     booted = start(tmp_path, words=HELLO + " " + words).well()
-    one_line(booted, "as many consoles as can be", prefix="console=mmio:0x9030200: ")
+    one_line(booted, "one too many", prefix="console=mmio:0x9030200: ")
 
 
 # --- CPUs that don't start --------------------------------------------------------------------------

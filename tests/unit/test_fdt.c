@@ -446,7 +446,7 @@ static void console_paths(void **state)
 		{ "", "names no node" },
 		{ ":", "names no node" },
 		{ "/soc/none", "names no node" },
-		{ "/soc", "kind that is not known" },
+		{ "/soc", "no known kind" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
