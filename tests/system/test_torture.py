@@ -43,5 +43,5 @@ def test_srcu_in_a_debug_build(boot, arch):
 
 def test_a_name_that_there_is_not(boot, arch):
     booted = boot("torture=nothing", arch)
-    booted.check(booted.result.code == 1, "the exit code is %s" % booted.result.code)
+    booted.check(booted.result.code == 2, "the exit code is %s" % booted.result.code)
     booted.says("torture=nothing: no torture of that name; there are:", "  srcu - ", "  gpc - ")
