@@ -149,8 +149,8 @@ $(O)/cupel.sym.elf $(O)/cupel-test.sym.elf: linker/$(ARCH).lds $(LIBS_$(ARCH))
 	$(call say,LD,$@)
 	$(Q)$(LD) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS_$(ARCH))
 
-# A release image that outgrew its limit is no image. (The second compiler's is there for its warnings.)
-check_size = size=$$(stat -c %s $@); if [ $(BUILD)$(CLANG) = release ] && [ $(notdir $(basename $@)) = cupel ] && \
+# A release image that outgrew its limit is no image.
+check_size = size=$$(stat -c %s $@); if [ $(BUILD) = release ] && [ $(notdir $(basename $@)) = cupel ] && \
 	[ $$size -gt $(IMAGE_LIMIT) ]; then \
 	echo "$@ is $$size bytes, above the limit of $(IMAGE_LIMIT)" >&2; mv $@ $@.too-large; exit 1; fi
 

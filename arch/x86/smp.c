@@ -97,6 +97,7 @@ static bool start_sequence(u32 cpu, u32 id)
 	lapic_send(id, startup);
 	if (wait_online(cpu, QUICK_WAIT_NS))
 		return true;
+	/* Pairs with the exchange in boot_ap.S: one of the two finds it armed. */
 	if (!atomic_xchg_full(&x86_ap_armed, 0))
 		return wait_online(cpu, LAST_WAIT_NS);
 	lapic_send(id, APIC_ICR_INIT | APIC_ICR_LEVEL);

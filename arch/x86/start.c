@@ -143,6 +143,20 @@ static void keep_module(const struct module *m)
 	reserve(m->base, end);
 }
 
+/* From `to` on, the first `size` bytes that no other module than the first has part of. */
+static paddr_t beside_modules(paddr_t to, u64 size)
+{
+	for (u32 i = 1; i < platform.nr_modules; i++) {
+		const struct module *m = &platform.modules[i];
+
+		if (m->base < to + size && m->base + m->size > to) {
+			to = ALIGN_UP(m->base + m->size, PAGE_SIZE);
+			i = 0;
+		}
+	}
+	return to;
+}
+
 /*
  * GRUB may have the archive at 0, where nothing of ours is ever mapped, or where other CPUs start: it goes behind
  * the image, into what is nobody's now that the loader's information has been read.
@@ -152,7 +166,8 @@ static void lift_archive(struct module *m)
 	paddr_t image_end = ALIGN_UP((paddr_t)__image_end, PAGE_SIZE);
 
 	for (u32 i = 0; i < nr_ram && m->base < MIB(1); i++) {
-		paddr_t to = max(ram[i].base, image_end), end = ram[i].base + ram[i].size;
+		paddr_t to = beside_modules(max(ram[i].base, image_end), m->size);
+		paddr_t end = ram[i].base + ram[i].size;
 
 		if (to >= end || m->size > end - to)
 			continue;

@@ -149,7 +149,6 @@ struct efi_info {
 	u64 archive_size; /* 0 = none found */
 	paddr_t cmdline; /* load options in ASCII, NUL-terminated, at most CMDLINE_MAX with the NUL */
 	paddr_t system_table;
-	struct uart_info console; /* reserved for what only boot services know; UART_NONE otherwise */
 };
 
 extern struct platform platform;

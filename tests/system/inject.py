@@ -139,9 +139,12 @@ def boot(step, what, fault, timeout=60, until=None):
 
 
 def work(path, fault, errors):
+    """The machine goes on whatever became of the fault: its own end is what is waited for."""
     try:
         cpu = Stopped(path)
-        fault(cpu)
-        cpu.go_on()
+        try:
+            fault(cpu)
+        finally:
+            cpu.go_on()
     except (OSError, EOFError, KeyError, ValueError) as error:
         errors.append(repr(error))

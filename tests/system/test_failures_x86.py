@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+import archives
 import conftest
 import inject
 import ways_x86
@@ -50,7 +51,7 @@ def test_cpu_lacks_under_uefi(boot, cpu, parts):
 
 # --- What the loader says ---------------------------------------------------------------------------
 
-MB_FLAGS, MB_MODS_ADDR, MB_MMAP_LEN, MB_MMAP_ADDR = 0, 24, 44, 48
+MB_FLAGS, MB_MODS_COUNT, MB_MODS_ADDR, MB_MMAP_LEN, MB_MMAP_ADDR = 0, 20, 24, 44, 48
 
 
 def at_entry(change, entry="x86_multiboot_entry"):
@@ -120,6 +121,32 @@ def module_on_the_image(cpu, info):
     end = inject.symbols("x86")["__image_end"]
     cpu.write32(at, end - 4)
     cpu.write32(at + 4, end + 4)
+
+
+LOW, LIST, MARK = 0x10000, 0x8000, b"of another module"
+
+
+def archive_low_and_one_behind_the_image(cpu, info):
+    """The archive where other CPUs start, so that it has to go, and a module where it would go to."""
+    at = cpu.read32(info + MB_MODS_ADDR)
+    start, end = cpu.read32(at), cpu.read32(at + 4)
+    symbols = inject.symbols("x86")
+    other = (symbols["__image_end"] + 4095) & ~4095
+    for done in range(0, end - start, 1024):
+        cpu.write(LOW + done, cpu.read(start + done, min(1024, end - start - done)))
+    for n, value in enumerate((LOW, LOW + end - start, 0, 0, other, other + 4096, 0, 0)):
+        cpu.write32(LIST + 4 * n, value)
+    cpu.write32(info + MB_MODS_COUNT, 2)
+    cpu.write32(info + MB_MODS_ADDR, LIST)
+    cpu.write(other, MARK)
+    cpu.run_to(symbols["page_alloc_init"])
+    if cpu.read(other, len(MARK)) != MARK:
+        raise ValueError("the archive has gone over another module")
+
+
+def test_archive_goes_beside_other_modules(tmp_path):
+    small = archives.archive(tmp_path, "x86", "[vm hello]\nkernel = hello.elf\n", ["hello"])
+    start(archive_low_and_one_behind_the_image, archive=small).well().all_ok()
 
 
 def image_not_in_memory(cpu, info):
